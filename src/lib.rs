@@ -1,0 +1,8 @@
+//! Differential testing of ONNX runtimes.
+//!
+//! A [`case::Case`] is one call of one operator. The in-house implementation ([`operator`]) says what the specification
+//! demands of it; each [`runtime`] says what it does with the case as an ONNX [`model`]; a [`verdict`] holds the one
+//! against the other; a [`campaign`] does so for as many generated cases as there is time for.
+
+pub mod operator;
+pub mod tensor;

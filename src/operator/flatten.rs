@@ -1,0 +1,69 @@
+//! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
+
+use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version};
+use crate::operator::Answer;
+use crate::tensor::{ElementType, Tensor, product};
+
+pub(super) static FLATTEN: Operator = Operator {
+    name: "Flatten",
+    versions: &[
+        version(1, ElementType::Double),
+        version(9, ElementType::Complex128),
+        version(NEGATIVE_AXIS_SINCE, ElementType::Complex128),
+        version(13, ElementType::Bfloat16),
+        version(21, ElementType::Uint4),
+        version(23, ElementType::Float4e2m1),
+        version(24, ElementType::Float8e8m0),
+        version(25, ElementType::Uint2),
+    ],
+    execute,
+    output_rank: |_| Some(2),
+    output_type: None,
+};
+
+/// The version that brought axes that count from the back.
+const NEGATIVE_AXIS_SINCE: u8 = 11;
+
+const fn version(since: u8, last: ElementType) -> Version {
+    Version {
+        since,
+        element_types: ElementType::up_to(last),
+        attributes: &[AttributeSpec { name: "axis", kind: AttributeKind::Int, role: Role::Axis }],
+        inputs: &[InputSpec { name: "input", role: Role::Data }],
+    }
+}
+
+fn execute(call: &Call) -> Expectation {
+    let data = call.data();
+    let axis = call.int("axis").unwrap_or(1);
+    let in_range = flatten(data, axis);
+    if axis < 0 && call.version.since < NEGATIVE_AXIS_SINCE {
+        return Expectation::Reject { rule: Rule::NegativeAxis, lenient: in_range.map(|matrix| vec![matrix]) };
+    }
+    match (in_range, data.rank()) {
+        (Some(matrix), 0) => {
+            Expectation::unspecified(Rule::ScalarData, [Answer::Outputs(vec![matrix]), Answer::Refusal])
+        }
+        (Some(matrix), _) => Expectation::Defined(vec![matrix]),
+        (None, 0) => {
+            Expectation::Reject { rule: Rule::ScalarAxis, lenient: flatten(data, 0).map(|matrix| vec![matrix]) }
+        }
+        // In range, but the rows or columns are more than an i64 counts: no tensor can say so, which only a zero-size
+        // tensor of vast dims can ask for.
+        (None, _) if split(data.rank(), axis).is_some() => Expectation::reject(Rule::VastDims),
+        (None, _) => Expectation::reject(Rule::AxisRange),
+    }
+}
+
+/// The matrix, if the axis is in [-r, r] and its dims can be written as i64.
+fn flatten(data: &Tensor, axis: i64) -> Option<Tensor> {
+    let (rows, columns) = data.dims().split_at(split(data.rank(), axis)?);
+    let dims = [rows, columns].into_iter().map(|part| i64::try_from(product(part.iter().copied())?).ok());
+    data.with_dims(dims.collect::<Option<_>>()?).ok()
+}
+
+/// Where an axis in [-r, r] splits the dims.
+fn split(rank: usize, axis: i64) -> Option<usize> {
+    let counted = i128::from(axis) + if axis < 0 { rank as i128 } else { 0 };
+    usize::try_from(counted).ok().filter(|&index| index <= rank)
+}

@@ -1,0 +1,55 @@
+//! Shape: the dims of a tensor, or a slice of them, as an int64 tensor of rank 1.
+
+use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Version};
+use crate::tensor::{ElementType, Tensor};
+
+pub(super) static SHAPE: Operator = Operator {
+    name: "Shape",
+    versions: &[
+        version(1, ElementType::Complex128, &[]),
+        version(13, ElementType::Bfloat16, &[]),
+        version(15, ElementType::Bfloat16, SLICE),
+        version(19, ElementType::Float8e5m2fnuz, SLICE),
+        version(21, ElementType::Uint4, SLICE),
+        version(23, ElementType::Float4e2m1, SLICE),
+        version(24, ElementType::Float8e8m0, SLICE),
+        version(25, ElementType::Uint2, SLICE),
+    ],
+    execute,
+    output_rank: |_| Some(1),
+    output_type: Some(ElementType::Int64),
+};
+
+const SLICE: &[AttributeSpec] = &[
+    AttributeSpec { name: "start", kind: AttributeKind::Int, role: Role::Axis },
+    AttributeSpec { name: "end", kind: AttributeKind::Int, role: Role::Axis },
+];
+
+const fn version(since: u8, last: ElementType, attributes: &'static [AttributeSpec]) -> Version {
+    Version {
+        since,
+        element_types: ElementType::up_to(last),
+        attributes,
+        inputs: &[InputSpec { name: "data", role: Role::Data }],
+    }
+}
+
+fn execute(call: &Call) -> Expectation {
+    let dims = call.data().dims();
+    let slice = slice(dims, call.int("start"), call.int("end"));
+    Expectation::Defined(vec![Tensor::vector(slice)])
+}
+
+/// The dims from `start` (0 when absent) to `end` (the rank when absent), both clamped to [0, r] after adding r to a
+/// negative one (Shape-25: "axes will be clamped to the range [0, r]").
+pub(super) fn slice(dims: &[i64], start: Option<i64>, end: Option<i64>) -> &[i64] {
+    let rank = dims.len();
+    let clamp = |bound: i64| -> usize {
+        let counted = i128::from(bound) + if bound < 0 { rank as i128 } else { 0 };
+        // What does not fit is past one of the two ends.
+        usize::try_from(counted.max(0)).map_or(rank, |index| index.min(rank))
+    };
+    let start = start.map_or(0, clamp);
+    let end = end.map_or(rank, clamp);
+    &dims[start..end.max(start)]
+}

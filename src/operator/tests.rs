@@ -1,0 +1,441 @@
+//! The in-house implementation held against every row of the tables of edge cases.
+
+use super::*;
+use std::collections::BTreeSet;
+
+const MIN: i64 = i64::MIN;
+const MAX: i64 = i64::MAX;
+
+fn operator(name: &str) -> &'static Operator {
+    name.parse().unwrap()
+}
+
+/// Counting-up bytes, so that moved elements can be told apart.
+fn data(element_type: ElementType, dims: &[i64]) -> Tensor {
+    if element_type == ElementType::String {
+        let count = crate::tensor::element_count(dims).unwrap();
+        return Tensor::from_strings(dims.to_vec(), (0..count).map(|i| i.to_string().into_bytes()).collect()).unwrap();
+    }
+    let count = crate::tensor::element_count(dims).unwrap();
+    Tensor::from_element_bits(element_type, dims.to_vec(), (0..count as u128).map(|i| i * 7)).unwrap()
+}
+
+fn int(name: &str, value: i64) -> Attribute {
+    Attribute { name: name.to_owned(), value: AttributeValue::Int(value) }
+}
+
+fn ints(name: &str, values: &[i64]) -> Attribute {
+    Attribute { name: name.to_owned(), value: AttributeValue::Ints(values.to_vec()) }
+}
+
+/// The opsets of an operator's versions from `since` on, and the newest opset.
+fn opsets(name: &str, since: u8) -> Vec<u8> {
+    let versions = operator(name).versions.iter().map(|v| v.since);
+    versions.filter(|&v| v >= since).chain([NEWEST_OPSET]).collect()
+}
+
+fn shape(opset: u8, dims: &[i64], attributes: &[Attribute]) -> Expectation {
+    operator("Shape").evaluate(opset, attributes, &[Some(data(ElementType::Float, dims))])
+}
+
+fn flatten(opset: u8, dims: &[i64], axis: Option<i64>) -> Expectation {
+    let attributes: Vec<_> = axis.into_iter().map(|a| int("axis", a)).collect();
+    operator("Flatten").evaluate(opset, &attributes, &[Some(data(ElementType::Float, dims))])
+}
+
+/// Reshape at every version that can say `allowzero`; all must agree.
+fn reshape(dims: &[i64], target: &[i64], allowzero: i64) -> Expectation {
+    let inputs = [Some(data(ElementType::Float, dims)), Some(Tensor::vector(target))];
+    let mut results = Vec::new();
+    for opset in opsets("Reshape", 14) {
+        results.push(operator("Reshape").evaluate(opset, &[int("allowzero", allowzero)], &inputs));
+    }
+    if allowzero == 0 {
+        for opset in opsets("Reshape", 5) {
+            results.push(operator("Reshape").evaluate(opset, &[], &inputs));
+        }
+        let attributes = [ints("shape", target), ints("consumed_inputs", &[9])];
+        for opset in 1..5 {
+            results.push(operator("Reshape").evaluate(opset, &attributes, &inputs[..1]));
+        }
+    }
+    results.dedup();
+    assert_eq!(results.len(), 1, "the versions differ for {dims:?} by {target:?}: {results:?}");
+    results.remove(0)
+}
+
+/// The dims asked for, with the elements of the data unchanged.
+#[track_caller]
+fn assert_dims(expectation: &Expectation, from: &[i64], dims: &[i64]) {
+    let moved = data(ElementType::Float, from).with_dims(dims.to_vec()).unwrap();
+    assert_eq!(expectation, &Expectation::Defined(vec![moved]));
+}
+
+#[track_caller]
+fn assert_rejects(expectation: &Expectation, rule: Rule) {
+    assert_eq!(expectation, &Expectation::reject(rule));
+}
+
+#[test]
+fn the_versions_make_471_cells() {
+    let cells = |name| operator(name).versions.iter().map(|v| v.element_types.len()).sum::<usize>();
+    assert_eq!((cells("Shape"), cells("Flatten"), cells("Reshape")), (162, 144, 165));
+    assert_eq!(OPERATORS.iter().map(|o| cells(o.name)).sum::<usize>(), 471);
+    assert_eq!(OPERATORS.iter().map(|o| o.versions.len()).sum::<usize>(), 25);
+}
+
+#[test]
+fn the_versions_are_those_of_the_operator_documents() {
+    let rows = |name| operator(name).versions.iter().map(|v| (v.since, v.element_types.len())).collect::<Vec<_>>();
+    assert_eq!(rows("Shape"), [(1, 15), (13, 16), (15, 16), (19, 20), (21, 22), (23, 23), (24, 24), (25, 26)]);
+    assert_eq!(rows("Flatten"), [(1, 3), (9, 15), (11, 15), (13, 16), (21, 22), (23, 23), (24, 24), (25, 26)]);
+    assert_eq!(
+        rows("Reshape"),
+        [(1, 3), (5, 15), (13, 16), (14, 16), (19, 20), (21, 22), (23, 23), (24, 24), (25, 26)]
+    );
+    let names = |types: &[ElementType]| types.iter().map(|t| t.name()).collect::<BTreeSet<_>>();
+    let version = |name: &str, opset| operator(name).version_at(opset).unwrap();
+    assert_eq!(names(version("Flatten", 8).element_types), BTreeSet::from(["float16", "float", "double"]));
+    let new_in_21: Vec<_> = version("Flatten", 21).element_types[16..].iter().map(|t| t.name()).collect();
+    assert_eq!(new_in_21, ["float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "int4", "uint4"]);
+    assert_eq!(version("Shape", 28).since, 25);
+    assert_eq!(version("Reshape", 4).since, 1);
+}
+
+#[test]
+fn every_cell_answers_and_every_other_type_is_rejected() {
+    for operator in OPERATORS {
+        for version in operator.versions {
+            for element_type in ElementType::ALL {
+                let mut inputs = vec![Some(data(element_type, &[2, 3]))];
+                let mut attributes = Vec::new();
+                match (operator.name, version.inputs.len()) {
+                    ("Reshape", 1) => attributes.push(ints("shape", &[3, 2])),
+                    ("Reshape", _) => inputs.push(Some(Tensor::vector(&[3, 2]))),
+                    _ => {}
+                }
+                let expectation = operator.evaluate(version.since, &attributes, &inputs);
+                if version.element_types.contains(&element_type) {
+                    let outputs = expectation.outputs().unwrap();
+                    assert!(matches!(expectation, Expectation::Defined(_)));
+                    if operator.name != "Shape" {
+                        assert_eq!(outputs[0].elements(), inputs[0].as_ref().unwrap().elements());
+                        assert_eq!(outputs[0].element_type(), element_type);
+                    }
+                } else {
+                    assert_rejects(&expectation, Rule::ElementType);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shape_clamps_both_bounds() {
+    let (all, none): (&[i64], &[i64]) = (&[2, 3, 4], &[]);
+    let rows: &[(Option<i64>, Option<i64>, &[i64])] = &[
+        (None, None, all),
+        (Some(0), None, all),
+        (None, Some(3), all),
+        (None, Some(4), all),
+        (None, Some(10), all),
+        (None, Some(1 << 32), all),
+        (None, Some(MAX), all),
+        (None, Some(0), none),
+        (Some(-1), None, &[4]),
+        (None, Some(-1), &[2, 3]),
+        (Some(1), Some(2), &[3]),
+        (Some(3), None, none),
+        (Some(4), None, none),
+        (Some(1 << 32), None, none),
+        (Some(MAX), None, none),
+        (Some(-4), None, all),
+        (Some(-10), None, all),
+        (Some(-500), None, all),
+        (Some(MIN), None, all),
+        (Some(MIN), Some(MAX), all),
+        (Some(MAX), Some(MIN), none),
+        (Some(MIN), Some(MIN), none),
+        (Some(MAX), Some(MAX), none),
+        (Some(2), Some(1), none),
+        (Some(-1), Some(-2), none),
+        (Some(1), Some(1), none),
+    ];
+    let past_the_front = [-4, -5, -6, MIN]
+        .into_iter()
+        .flat_map(|end| [None, Some(MIN), Some(-1), Some(0), Some(1), Some(MAX)].map(|start| (start, Some(end), none)));
+    for (start, end, expected) in rows.iter().copied().chain(past_the_front) {
+        let attributes: Vec<_> =
+            [start.map(|v| int("start", v)), end.map(|v| int("end", v))].into_iter().flatten().collect();
+        for opset in opsets("Shape", 15) {
+            let answer = Expectation::Defined(vec![Tensor::vector(expected)]);
+            assert_eq!(shape(opset, &[2, 3, 4], &attributes), answer, "start {start:?}, end {end:?}");
+        }
+        if attributes.is_empty() {
+            for opset in 1..15 {
+                assert_eq!(shape(opset, &[2, 3, 4], &[]).outputs(), Some(&[Tensor::vector(expected)][..]));
+            }
+        } else {
+            for opset in [1, 13, 14] {
+                assert_rejects(&shape(opset, &[2, 3, 4], &attributes), Rule::UndeclaredAttribute);
+            }
+        }
+    }
+}
+
+#[test]
+fn shape_of_scalars_and_of_zero_size_tensors() {
+    for bounds in [&[][..], &[int("start", -1)], &[int("start", MIN), int("end", MAX)], &[int("end", 0)]] {
+        assert_eq!(shape(28, &[], bounds), Expectation::Defined(vec![Tensor::vector(&[])]));
+    }
+    assert_eq!(Tensor::vector(&[]).dims(), [0]);
+    let zero = |attributes: &[Attribute]| shape(28, &[0, 3], attributes).outputs().unwrap()[0].int64s().unwrap();
+    assert_eq!(zero(&[]), [0, 3]);
+    assert_eq!(zero(&[int("start", 1)]), [3]);
+    assert_eq!(zero(&[int("end", -1)]), [0]);
+}
+
+#[test]
+fn flatten_splits_at_the_axis() {
+    let rows: &[(&[i64], Option<i64>, [i64; 2])] = &[
+        (&[2, 3, 4], None, [2, 12]),
+        (&[2, 3, 4], Some(0), [1, 24]),
+        (&[2, 3, 4], Some(1), [2, 12]),
+        (&[2, 3, 4], Some(2), [6, 4]),
+        (&[2, 3, 4], Some(3), [24, 1]),
+        (&[0, 3], Some(1), [0, 3]),
+        (&[0, 3], Some(2), [0, 1]),
+        (&[3, 0], Some(1), [3, 0]),
+        (&[3, 0], Some(2), [0, 1]),
+        (&[2, 0, 3], Some(0), [1, 0]),
+        (&[2, 0, 3], Some(1), [2, 0]),
+        (&[2, 0, 3], Some(2), [0, 3]),
+        (&[2, 0, 3], Some(3), [0, 1]),
+        (&[0], Some(0), [1, 0]),
+        (&[0], Some(1), [0, 1]),
+        (&[0, 0], Some(1), [0, 0]),
+        (&[0, 0], Some(2), [0, 1]),
+    ];
+    for &(dims, axis, expected) in rows {
+        for opset in opsets("Flatten", 1) {
+            assert_dims(&flatten(opset, dims, axis), dims, &expected);
+        }
+    }
+    for (axis, expected) in [(-1, [6, 4]), (-2, [2, 12]), (-3, [1, 24])] {
+        for opset in opsets("Flatten", 11) {
+            assert_dims(&flatten(opset, &[2, 3, 4], Some(axis)), &[2, 3, 4], &expected);
+        }
+        for opset in [1, 8, 9, 10] {
+            let lenient = data(ElementType::Float, &[2, 3, 4]).with_dims(expected.to_vec()).unwrap();
+            let expectation = Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(vec![lenient]) };
+            assert_eq!(flatten(opset, &[2, 3, 4], Some(axis)), expectation);
+        }
+    }
+    assert_dims(&flatten(11, &[0, 3], Some(-1)), &[0, 3], &[0, 3]);
+}
+
+#[test]
+fn flatten_rejects_an_axis_out_of_range() {
+    for axis in [4, 1 << 31, 1 << 32, (1 << 32) + 1, MAX] {
+        for opset in opsets("Flatten", 1) {
+            assert_rejects(&flatten(opset, &[2, 3, 4], Some(axis)), Rule::AxisRange);
+        }
+    }
+    for axis in [-4, -(1 << 32) - 1, MIN] {
+        for opset in opsets("Flatten", 11) {
+            assert_rejects(&flatten(opset, &[2, 3, 4], Some(axis)), Rule::AxisRange);
+        }
+        assert_rejects(&flatten(9, &[2, 3, 4], Some(axis)), Rule::NegativeAxis);
+    }
+}
+
+#[test]
+fn flatten_of_a_scalar() {
+    let matrix = data(ElementType::Float, &[]).with_dims(vec![1, 1]).unwrap();
+    let tolerated = vec![Answer::Outputs(vec![matrix.clone()]), Answer::Refusal];
+    for opset in opsets("Flatten", 1) {
+        let expectation = Expectation::Unspecified { rule: Rule::ScalarData, tolerated: tolerated.clone() };
+        assert_eq!(flatten(opset, &[], Some(0)), expectation);
+        for axis in [None, Some(1)] {
+            let expectation = Expectation::Reject { rule: Rule::ScalarAxis, lenient: Some(vec![matrix.clone()]) };
+            assert_eq!(flatten(opset, &[], axis), expectation);
+        }
+    }
+    assert_eq!(flatten(11, &[], Some(-1)).rule(), Some(Rule::ScalarAxis));
+    assert_rejects(&flatten(9, &[], Some(-1)), Rule::NegativeAxis);
+}
+
+#[test]
+fn reshape_gives_the_dims_asked_for() {
+    let rows: &[(&[i64], &[i64], &[i64], &[i64])] = &[
+        (&[2, 3, 4], &[24], &[24], &[0, 1]),
+        (&[2, 3, 4], &[4, 6], &[4, 6], &[0, 1]),
+        (&[2, 3, 4], &[2, -1], &[2, 12], &[0, 1]),
+        (&[2, 3, 4], &[-1], &[24], &[0, 1]),
+        (&[2, 3, 4], &[0, -1], &[2, 12], &[0]),
+        (&[2, 3, 4], &[0, 0, -1], &[2, 3, 4], &[0]),
+        (&[2, 3, 4], &[0, 0, 4, 1], &[2, 3, 4, 1], &[0]),
+        (&[1], &[], &[], &[0, 1]),
+        (&[1, 1, 1], &[], &[], &[0, 1]),
+        (&[], &[], &[], &[0, 1]),
+        (&[], &[1], &[1], &[0, 1]),
+        (&[], &[-1], &[1], &[0, 1]),
+        (&[], &[1, -1, 1], &[1, 1, 1], &[0, 1]),
+        (&[0, 3], &[-1], &[0], &[0, 1]),
+        (&[0, 3], &[3, -1], &[3, 0], &[0, 1]),
+        (&[0, 3], &[-1, 3], &[0, 3], &[0, 1]),
+        (&[0, 3], &[-1, 5], &[0, 5], &[0, 1]),
+        (&[0, 3], &[-1, 0], &[0, 3], &[0]),
+        (&[3, 0], &[0, -1], &[3, 0], &[0]),
+        (&[2, 0, 3], &[0, -1], &[2, 0], &[0]),
+        (&[0, 3], &[3, 0], &[3, 0], &[1]),
+        (&[0, 3], &[0], &[0], &[1]),
+        (&[0, 3], &[0, 7], &[0, 7], &[1]),
+        (&[0, 3, 4], &[3, 4, 0], &[3, 4, 0], &[1]),
+        (&[0, 3], &[0, 3], &[0, 3], &[0]),
+        (&[0, 3], &[0], &[0], &[0]),
+        (&[0, 3], &[0, 7], &[0, 7], &[0]),
+        (&[3, 0], &[0, 0], &[3, 0], &[0]),
+    ];
+    for &(dims, target, expected, flags) in rows {
+        for &allowzero in flags {
+            assert_dims(&reshape(dims, target, allowzero), dims, expected);
+        }
+    }
+}
+
+#[test]
+fn reshape_rejects_what_has_no_answer() {
+    let both: &[i64] = &[0, 1];
+    let rows: &[(&[i64], &[i64], &[i64], Rule)] = &[
+        (&[2, 3, 4], &[4, 0, 0], &[0], Rule::ElementCount),
+        (&[2, 3, 4], &[24, 0], &[0], Rule::ElementCount),
+        (&[2, 3, 4], &[0, 0, 0, 0], &[0], Rule::ZeroPastRank),
+        (&[], &[0], &[0], Rule::ZeroPastRank),
+        (&[0], &[1, 0], &[0], Rule::ZeroPastRank),
+        (&[2, 3, 4], &[-1, -1], both, Rule::SeveralInferred),
+        (&[0], &[-1, -1], both, Rule::SeveralInferred),
+        (&[2, 3, 4], &[-2, -2], both, Rule::BelowMinusOne),
+        (&[2, 3, 4], &[-1, MIN], both, Rule::BelowMinusOne),
+        (&[2, 3, 4], &[25], both, Rule::ElementCount),
+        (&[2, 3, 4], &[], both, Rule::ElementCount),
+        (&[0, 3], &[], both, Rule::ElementCount),
+        (&[2, 3, 4], &[5, -1], both, Rule::NotDivisible),
+        (&[2, 3], &[0, -1], &[1], Rule::ZeroAndInferred),
+        (&[0, 3], &[0, -1], &[1], Rule::ZeroAndInferred),
+        (&[], &[0, -1], &[1], Rule::ZeroAndInferred),
+        (&[2, 3], &[0, 3], &[1], Rule::ElementCount),
+        (&[], &[0], &[1], Rule::ElementCount),
+        (&[0], &[1], both, Rule::ElementCount),
+        (&[0, 3], &[3, 0], &[0], Rule::ElementCount),
+        (&[0, 3, 4], &[3, 4, 0], &[0], Rule::ElementCount),
+        (&[2, 2], &[(1 << 62) + 1, 4], both, Rule::ElementCount),
+        (&[0], &[1 << 32, 1 << 32], both, Rule::ElementCount),
+        (&[4, 4], &[1 << 32, 1 << 32, 16], both, Rule::ElementCount),
+        (&[1], &[MAX, MAX], both, Rule::ElementCount),
+    ];
+    for &(dims, target, flags, rule) in rows {
+        for &allowzero in flags {
+            assert_rejects(&reshape(dims, target, allowzero), rule);
+        }
+    }
+}
+
+#[test]
+fn reshape_where_the_specification_leaves_room() {
+    let answer = |dims: &[i64], to: &[i64]| {
+        Answer::Outputs(vec![data(ElementType::Float, dims).with_dims(to.to_vec()).unwrap()])
+    };
+    let rows: &[(&[i64], &[i64], i64, Rule, Vec<Answer>)] = &[
+        // U1: -1 beside a copied dimension of size 0.
+        (&[0, 3], &[0, -1], 0, Rule::CopiedZeroAndInferred, vec![Answer::Refusal, answer(&[0, 3], &[0, 3])]),
+        (&[3, 0], &[-1, 0], 0, Rule::CopiedZeroAndInferred, vec![Answer::Refusal, answer(&[3, 0], &[3, 0])]),
+        (
+            &[2, 0, 3],
+            &[0, 0, -1],
+            0,
+            Rule::CopiedZeroAndInferred,
+            vec![Answer::Refusal, answer(&[2, 0, 3], &[2, 0, 3])],
+        ),
+        (&[0, 0], &[0, -1], 0, Rule::CopiedZeroAndInferred, vec![Answer::Refusal, answer(&[0, 0], &[0, 0])]),
+        // U3: as 0, as 1, or refused.
+        (&[2, 3], &[3, 2], 2, Rule::AllowzeroValue, vec![answer(&[2, 3], &[3, 2]), Answer::Refusal]),
+        (&[0, 3], &[0, 7], -1, Rule::AllowzeroValue, vec![answer(&[0, 3], &[0, 7]), Answer::Refusal]),
+        (
+            &[3, 0],
+            &[0, 0],
+            MAX,
+            Rule::AllowzeroValue,
+            vec![answer(&[3, 0], &[3, 0]), answer(&[3, 0], &[0, 0]), Answer::Refusal],
+        ),
+        // U4: one number below -1 may be read as -1.
+        (&[2, 3], &[2, -2], 0, Rule::BelowMinusOne, vec![Answer::Refusal, answer(&[2, 3], &[2, 3])]),
+        (&[2, 3], &[MIN], 1, Rule::BelowMinusOne, vec![Answer::Refusal, answer(&[2, 3], &[6])]),
+        // U10: dims that pass 64 bits with a zero in them.
+        (&[0], &[1 << 62, -1], 0, Rule::VastDims, vec![answer(&[0], &[1 << 62, 0]), Answer::Refusal]),
+    ];
+    for (dims, target, allowzero, rule, tolerated) in rows {
+        let expectation = Expectation::Unspecified { rule: *rule, tolerated: tolerated.clone() };
+        assert_eq!(reshape(dims, target, *allowzero), expectation, "{dims:?} by {target:?}");
+    }
+}
+
+#[test]
+fn reshape_needs_an_int64_shape_of_rank_1() {
+    let evaluate =
+        |shape: Tensor| operator("Reshape").evaluate(14, &[], &[Some(data(ElementType::Float, &[2, 3])), Some(shape)]);
+    assert_rejects(&evaluate(data(ElementType::Int32, &[2])), Rule::ShapeType);
+    assert_rejects(&evaluate(data(ElementType::Float, &[2])), Rule::ShapeType);
+    assert_rejects(&evaluate(Tensor::vector(&[3, 2]).with_dims(vec![1, 2]).unwrap()), Rule::ShapeRank);
+    assert_rejects(&evaluate(Tensor::vector(&[5]).with_dims(vec![]).unwrap()), Rule::ShapeRank);
+    let scalar = evaluate(Tensor::vector(&[6]).with_dims(vec![]).unwrap());
+    let flat = data(ElementType::Float, &[2, 3]).with_dims(vec![6]).unwrap();
+    let tolerated = vec![Answer::Refusal, Answer::Outputs(vec![flat])];
+    assert_eq!(scalar, Expectation::Unspecified { rule: Rule::ShapeRank, tolerated });
+}
+
+#[test]
+fn reshape_1_without_a_shape() {
+    let evaluate = |dims: &[i64]| operator("Reshape").evaluate(1, &[], &[Some(data(ElementType::Float, dims))]);
+    let same = |dims: &[i64]| Answer::Outputs(vec![data(ElementType::Float, dims)]);
+    let pair = Expectation::Unspecified { rule: Rule::MissingShape, tolerated: vec![Answer::Refusal, same(&[2])] };
+    assert_eq!(evaluate(&[2]), pair);
+    let single = vec![Answer::Refusal, same(&[1]), same(&[])];
+    assert_eq!(evaluate(&[1]), Expectation::Unspecified { rule: Rule::MissingShape, tolerated: single });
+}
+
+#[test]
+fn vast_dims_never_wrap() {
+    let vast = 1 << 32;
+    assert_rejects(&flatten(11, &[vast, vast, 0], Some(2)), Rule::VastDims);
+    let expectation = flatten(11, &[vast, vast, 0], Some(3));
+    assert_eq!(expectation.rule(), Some(Rule::VastDims));
+    assert_eq!(expectation.outputs().unwrap()[0].dims(), [0, 1]);
+    assert_eq!(shape(28, &[vast, vast, 0], &[]).outputs().unwrap()[0].int64s().unwrap(), [vast, vast, 0]);
+}
+
+#[test]
+fn the_form_of_a_node_is_checked() {
+    let x = || Some(data(ElementType::Float, &[2]));
+    let shape =
+        |attributes: &[Attribute], inputs: &[Option<Tensor>]| operator("Shape").evaluate(15, attributes, inputs);
+    assert_rejects(&shape(&[], &[]), Rule::InputCount);
+    assert_rejects(&shape(&[], &[x(), x()]), Rule::InputCount);
+    assert_rejects(&shape(&[], &[None]), Rule::EmptyInput);
+    assert_rejects(&shape(&[int("axis", 0)], &[x()]), Rule::UndeclaredAttribute);
+    let float = Attribute { name: "start".to_owned(), value: AttributeValue::Float(0) };
+    assert_rejects(&shape(&[float], &[x()]), Rule::AttributeKind);
+    assert_rejects(&shape(&[int("start", 0), int("start", 0)], &[x()]), Rule::DuplicateAttribute);
+    let reshape = |opset, attributes: &[Attribute], inputs: &[Option<Tensor>]| {
+        operator("Reshape").evaluate(opset, attributes, inputs)
+    };
+    assert_rejects(&reshape(13, &[int("allowzero", 0)], &[x(), Some(Tensor::vector(&[2]))]), Rule::UndeclaredAttribute);
+    assert_rejects(&reshape(5, &[ints("shape", &[2])], &[x(), Some(Tensor::vector(&[2]))]), Rule::UndeclaredAttribute);
+    assert_rejects(&reshape(5, &[], &[x()]), Rule::InputCount);
+}
+
+#[test]
+fn rules_have_distinct_names() {
+    let ids: BTreeSet<_> = Rule::ALL.iter().map(|r| r.id()).collect();
+    assert_eq!(ids.len(), Rule::ALL.len());
+}

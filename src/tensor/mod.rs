@@ -1,0 +1,266 @@
+//! Tensors as ONNX defines them: an element type, dims, and elements held as the bits that they are.
+//!
+//! Nothing here computes with elements. The operators of this project only move them, so equality is equality of bits.
+
+mod compare;
+mod element_type;
+
+use std::sync::Arc;
+
+pub use compare::{Difference, differences};
+pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
+
+/// A tensor. Its dims are never negative, and it holds exactly as many elements as they multiply to.
+///
+/// The elements are shared: a tensor with the same elements and other dims costs no copy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tensor {
+    element_type: ElementType,
+    dims: Vec<i64>,
+    elements: Elements,
+}
+
+/// The elements of a tensor in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Elements {
+    /// Packed as in `raw_data`: little-endian; types under 8 bits share a byte, first element in the lowest bits.
+    Packed(Arc<[u8]>),
+    /// Strings are bytes: ONNX says UTF-8, but what a runtime answers may be anything.
+    Strings(Arc<[Vec<u8>]>),
+}
+
+/// Why elements and dims do not make a tensor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorError {
+    #[error("a dimension of {dims:?} is negative")]
+    NegativeDim { dims: Vec<i64> },
+    #[error("dims {dims:?} hold {expected} elements of {element_type}, but {found} were given")]
+    Count { element_type: ElementType, dims: Vec<i64>, expected: String, found: String },
+    #[error("{element_type} elements given as {found}")]
+    Kind { element_type: ElementType, found: &'static str },
+}
+
+/// The exact product, or `None` when it passes the range of an i128. A zero anywhere makes it 0, however large the rest.
+pub fn product(factors: impl IntoIterator<Item = i64>) -> Option<i128> {
+    let mut result = Some(1_i128);
+    for factor in factors {
+        if factor == 0 {
+            return Some(0);
+        }
+        result = result.and_then(|r| r.checked_mul(i128::from(factor)));
+    }
+    result
+}
+
+/// The number of elements that dims hold, or `None` if it does not fit in memory's address range.
+pub fn element_count(dims: &[i64]) -> Option<usize> {
+    product(dims.iter().copied()).and_then(|n| usize::try_from(n).ok())
+}
+
+impl Tensor {
+    /// A tensor from elements packed as in `raw_data`. Padding bits of the last byte are cleared.
+    ///
+    /// # Errors
+    /// If a dim is negative, the type is string, or the bytes are not exactly those of the dims' elements.
+    pub fn from_packed(element_type: ElementType, dims: Vec<i64>, bytes: Vec<u8>) -> Result<Tensor, TensorError> {
+        check_dims(&dims)?;
+        if element_type == ElementType::String {
+            return Err(TensorError::Kind { element_type, found: "packed bytes" });
+        }
+        let count = element_count(&dims);
+        let size = count.and_then(|n| element_type.packed_bytes(n));
+        if size != Some(bytes.len()) {
+            let expected = count.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
+            return Err(TensorError::Count { element_type, dims, expected, found: format!("{} bytes", bytes.len()) });
+        }
+        let mut bytes = bytes;
+        let used = count.unwrap_or(0).wrapping_mul(element_type.bits() as usize) % 8;
+        if let (Some(last), 1..) = (bytes.last_mut(), used) {
+            *last &= (1 << used) - 1;
+        }
+        Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes.into()) })
+    }
+
+    /// A tensor of strings.
+    ///
+    /// # Errors
+    /// If a dim is negative or the count of strings is not that of the dims.
+    pub fn from_strings(dims: Vec<i64>, strings: Vec<Vec<u8>>) -> Result<Tensor, TensorError> {
+        check_dims(&dims)?;
+        let expected = element_count(&dims);
+        if expected != Some(strings.len()) {
+            let expected = expected.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
+            let found = strings.len().to_string();
+            return Err(TensorError::Count { element_type: ElementType::String, dims, expected, found });
+        }
+        Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings.into()) })
+    }
+
+    /// A tensor from the bits of each element; only the lowest [`ElementType::bits`] of each count.
+    ///
+    /// # Errors
+    /// As [`Tensor::from_packed`].
+    pub fn from_element_bits(
+        element_type: ElementType,
+        dims: Vec<i64>,
+        elements: impl IntoIterator<Item = u128>,
+    ) -> Result<Tensor, TensorError> {
+        let width = element_type.bits();
+        let mut bytes = Vec::new();
+        if width >= 8 {
+            for bits in elements {
+                bytes.extend_from_slice(&bits.to_le_bytes()[..width as usize / 8]);
+            }
+        } else if width > 0 {
+            let per_byte = 8 / width;
+            for (i, bits) in (0_u32..per_byte).cycle().zip(elements) {
+                let [low, ..] = (bits & mask(width)).to_le_bytes();
+                match bytes.last_mut() {
+                    Some(last) if i > 0 => *last |= low << (i * width),
+                    _ => bytes.push(low),
+                }
+            }
+        }
+        Tensor::from_packed(element_type, dims, bytes)
+    }
+
+    /// A rank-1 int64 tensor: what Shape answers, and what Reshape takes as its shape.
+    pub fn vector(values: &[i64]) -> Tensor {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
+        let len = i64::try_from(values.len()).unwrap_or(i64::MAX);
+        Tensor { element_type: ElementType::Int64, dims: vec![len], elements: Elements::Packed(bytes.into()) }
+    }
+
+    /// The same elements with other dims, sharing them.
+    ///
+    /// # Errors
+    /// If a dim is negative or the dims hold another number of elements.
+    pub fn with_dims(&self, dims: Vec<i64>) -> Result<Tensor, TensorError> {
+        check_dims(&dims)?;
+        let expected = product(dims.iter().copied());
+        if expected != product(self.dims.iter().copied()) {
+            let expected = expected.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
+            let found = self.len().to_string();
+            return Err(TensorError::Count { element_type: self.element_type, dims, expected, found });
+        }
+        Ok(Tensor { element_type: self.element_type, dims, elements: self.elements.clone() })
+    }
+
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    pub fn dims(&self) -> &[i64] {
+        &self.dims
+    }
+
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+
+    pub fn elements(&self) -> &Elements {
+        &self.elements
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        element_count(&self.dims).unwrap_or(0)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.dims.contains(&0)
+    }
+
+    /// The bits of element `index` of a tensor that is not of strings; padding and other elements are not in it.
+    ///
+    /// # Panics
+    /// If there is no such element, or it is a string.
+    pub fn element_bits(&self, index: usize) -> u128 {
+        let Elements::Packed(bytes) = &self.elements else { panic!("a string has no fixed bits") };
+        let width = self.element_type.bits();
+        if width < 8 {
+            let bit = index * width as usize;
+            u128::from(bytes[bit / 8]) >> (bit % 8) & mask(width)
+        } else {
+            let size = width as usize / 8;
+            let mut buffer = [0; 16];
+            buffer[..size].copy_from_slice(&bytes[index * size..(index + 1) * size]);
+            u128::from_le_bytes(buffer)
+        }
+    }
+
+    /// The elements as integers, if the type is an integer or boolean one.
+    pub fn integers(&self) -> Option<Vec<i128>> {
+        (0..self.len())
+            .map(|i| match &self.elements {
+                Elements::Packed(_) => self.element_type.integer(self.element_bits(i)),
+                Elements::Strings(_) => None,
+            })
+            .collect()
+    }
+
+    /// The elements as i64, if that is their type.
+    pub fn int64s(&self) -> Option<Vec<i64>> {
+        match (&self.elements, self.element_type) {
+            (Elements::Packed(bytes), ElementType::Int64) => {
+                Some(bytes.as_chunks().0.iter().map(|chunk| i64::from_le_bytes(*chunk)).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn check_dims(dims: &[i64]) -> Result<(), TensorError> {
+    if dims.iter().any(|&d| d < 0) { Err(TensorError::NegativeDim { dims: dims.to_vec() }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_byte_types_pack_the_first_element_low() {
+        let t = Tensor::from_element_bits(ElementType::Uint4, vec![3], [1, 2, 3]).unwrap();
+        assert_eq!(t.elements(), &Elements::Packed(vec![0x21, 0x03].into()));
+        let t = Tensor::from_element_bits(ElementType::Int2, vec![5], [3, 0, 1, 2, 3]).unwrap();
+        assert_eq!(t.elements(), &Elements::Packed(vec![0b10_01_00_11, 0b11].into()));
+        assert_eq!((0..5).map(|i| t.element_bits(i)).collect::<Vec<_>>(), [3, 0, 1, 2, 3]);
+        assert_eq!(t.integers(), Some(vec![-1, 0, 1, -2, -1]));
+    }
+
+    #[test]
+    fn padding_bits_do_not_count() {
+        let padded = Tensor::from_packed(ElementType::Int4, vec![1], vec![0xf7]).unwrap();
+        assert_eq!(padded, Tensor::from_packed(ElementType::Int4, vec![1], vec![0x07]).unwrap());
+    }
+
+    #[test]
+    fn every_type_keeps_its_element_bits() {
+        for element_type in ElementType::ALL.into_iter().filter(|&t| t != ElementType::String) {
+            let bits = [0, 1, u128::MAX & mask(element_type.bits()), 1, 1 << (element_type.bits() - 1)];
+            let t = Tensor::from_element_bits(element_type, vec![5], bits).unwrap();
+            assert_eq!((0..5).map(|i| t.element_bits(i)).collect::<Vec<_>>(), bits, "{element_type}");
+        }
+    }
+
+    #[test]
+    fn counts_are_exact_at_any_size() {
+        assert_eq!(product([i64::MAX, i64::MAX]), Some(i128::from(i64::MAX) * i128::from(i64::MAX)));
+        assert_eq!(product([i64::MAX, i64::MAX, i64::MAX]), None);
+        assert_eq!(product([i64::MAX, i64::MAX, i64::MAX, 0]), Some(0));
+        assert_eq!(product([]), Some(1));
+        assert_eq!(element_count(&[1 << 40, 1 << 40]), None);
+    }
+
+    #[test]
+    fn a_tensor_holds_what_its_dims_say() {
+        assert!(Tensor::from_packed(ElementType::Float, vec![2], vec![0; 4]).is_err());
+        assert!(Tensor::from_packed(ElementType::Float, vec![-1], vec![]).is_err());
+        assert!(Tensor::from_packed(ElementType::String, vec![0], vec![]).is_err());
+        assert!(Tensor::from_strings(vec![2], vec![vec![]]).is_err());
+        let empty = Tensor::from_packed(ElementType::Int64, vec![1 << 40, 1 << 40, 0], vec![]).unwrap();
+        assert!(empty.is_empty());
+        assert_eq!(empty.with_dims(vec![0]).unwrap().dims(), [0]);
+        assert!(empty.with_dims(vec![]).is_err());
+    }
+}
