@@ -4,5 +4,6 @@
 //! demands of it; each [`runtime`] says what it does with the case as an ONNX [`model`]; a [`verdict`] holds the one
 //! against the other; a [`campaign`] does so for as many generated cases as there is time for.
 
+pub mod case;
 pub mod operator;
 pub mod tensor;

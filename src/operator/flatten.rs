@@ -16,6 +16,7 @@ pub(super) static FLATTEN: Operator = Operator {
         version(24, ElementType::Float8e8m0),
         version(25, ElementType::Uint2),
     ],
+    rules: &[Rule::AxisRange, Rule::NegativeAxis, Rule::ScalarAxis, Rule::ScalarData],
     execute,
     output_rank: |_| Some(2),
     output_type: None,

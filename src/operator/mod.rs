@@ -29,6 +29,8 @@ pub struct Operator {
     pub name: &'static str,
     /// Oldest first.
     pub versions: &'static [Version],
+    /// The rules that only calls of this operator can break or leave open, beside those on the form of any node.
+    pub rules: &'static [Rule],
     /// What the specification demands of a call that is well-formed: see [`Operator::evaluate`].
     execute: fn(&Call) -> Expectation,
     /// The rank of the output as far as the call alone shows it, without looking at what it computes.
@@ -115,6 +117,7 @@ impl AttributeValue {
 }
 
 /// One node as an operator sees it.
+#[derive(Debug)]
 pub struct Call<'a> {
     pub version: &'static Version,
     pub attributes: &'a [Attribute],
@@ -193,6 +196,12 @@ impl Expectation {
 }
 
 impl Operator {
+    /// The opsets at which a version holds: from its own to the one before the next version.
+    pub fn opsets(&self, version: &Version) -> std::ops::RangeInclusive<u8> {
+        let next = self.versions.iter().map(|v| v.since).find(|&since| since > version.since);
+        version.since..=next.map_or(NEWEST_OPSET, |since| since - 1)
+    }
+
     /// The version that holds at an opset, if the operator existed by then.
     pub fn version_at(&self, opset: u8) -> Option<&'static Version> {
         self.versions.iter().rev().find(|v| v.since <= opset)

@@ -15,6 +15,7 @@ pub(super) static SHAPE: Operator = Operator {
         version(24, ElementType::Float8e8m0, SLICE),
         version(25, ElementType::Uint2, SLICE),
     ],
+    rules: &[],
     execute,
     output_rank: |_| Some(1),
     output_type: Some(ElementType::Int64),

@@ -53,7 +53,7 @@ mod tests {
         let dims = [2, 3, 4];
         assert_eq!(shape(&dims, 0, 3), [2, 3, 4]);
         assert_eq!(shape(&dims, 1, 2), [3]);
-        assert_eq!(shape(&dims, 2, 2), []);
+        assert_eq!(shape(&dims, 2, 2), Vec::<i64>::new());
         assert_eq!(shape(&dims, -500, 2), [2, 3]);
         assert_eq!(shape(&dims, 0, 1000), [2, 3, 4]);
     }

@@ -1,0 +1,424 @@
+//! Generation by intent: first what a case should exercise is chosen, then values that do so.
+//!
+//! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. What came out
+//! is held against the in-house implementation, so a case always carries what the specification really says of it.
+
+mod values;
+
+use std::ops::RangeInclusive;
+
+use arbitrary::{Arbitrary, Unstructured};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::{Case, Contents, Operand, Wiring};
+use crate::operator::{
+    Attribute, AttributeKind, AttributeSpec, AttributeValue, Expectation, OPERATORS, Operator, Role, Rule, Version,
+};
+use crate::tensor::{ElementType, Tensor};
+
+/// What a case is drawn for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Intent {
+    /// Exactly one right answer.
+    Valid,
+    /// Breaks this rule and no other, or is left open by it.
+    Rule(Rule),
+    /// Boundary values without a plan.
+    Wild,
+}
+
+/// A case with what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Generated {
+    pub case: Case,
+    pub intent: Intent,
+    /// The tensors of the operands.
+    pub tensors: Vec<Option<Tensor>>,
+    /// What the specification demands.
+    pub expectation: Expectation,
+}
+
+/// Draws cases of some operators.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    operators: Vec<&'static Operator>,
+}
+
+/// Bytes of randomness for one case; what a case asks for beyond them is drawn as if every further byte were 0.
+const ENTROPY: usize = 768;
+
+/// The rules on the form of a node, which calls of any operator can break.
+const FORM_RULES: [Rule; 7] = [
+    Rule::InputCount,
+    Rule::EmptyInput,
+    Rule::UndeclaredAttribute,
+    Rule::AttributeKind,
+    Rule::DuplicateAttribute,
+    Rule::ElementType,
+    Rule::VastDims,
+];
+
+impl Default for Generator {
+    fn default() -> Self {
+        Generator { operators: OPERATORS.to_vec() }
+    }
+}
+
+impl Generator {
+    /// A generator of cases of these operators.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn new(operators: Vec<&'static Operator>) -> Generator {
+        assert!(!operators.is_empty(), "a generator needs an operator");
+        Generator { operators }
+    }
+
+    /// Case `index` of the stream of a seed: the same on every machine.
+    pub fn case(&self, seed: u64, index: u64) -> Generated {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(index);
+        let mut entropy = [0; ENTROPY];
+        rng.fill_bytes(&mut entropy);
+        self.draw(&mut Unstructured::new(&entropy)).expect("drawing never needs more than it is given")
+    }
+
+    /// A case from fuzzer bytes or any other source of randomness.
+    ///
+    /// # Errors
+    /// None in practice: values that have run out are drawn as zeros.
+    pub fn draw(&self, u: &mut Unstructured) -> arbitrary::Result<Generated> {
+        let operator: &'static Operator = u.choose(&self.operators)?;
+        let version = u.choose(operator.versions)?;
+        let opset = int(u, operator.opsets(version))?;
+        let intent = match int(u, 0..=99)? {
+            0..=65 => Intent::Valid,
+            66..=93 => {
+                let rules: Vec<Rule> = rules_of(operator, version).collect();
+                Intent::Rule(*u.choose(&rules)?)
+            }
+            _ => Intent::Wild,
+        };
+        let mut draft =
+            Draft { operator, version, dims: values::dims(u)?, attributes: Vec::new(), operands: Vec::new() };
+        draft.fill(u, intent)?;
+        if let Intent::Rule(rule) = intent {
+            draft.bend(u, rule)?;
+        }
+        let case = Case { operator, opset, attributes: draft.attributes, operands: draft.operands };
+        let tensors = case.tensors();
+        let expectation = case.expectation(&tensors);
+        Ok(Generated { case, intent, tensors, expectation })
+    }
+}
+
+impl<'a> Arbitrary<'a> for Case {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Case> {
+        Ok(Generator::default().draw(u)?.case)
+    }
+}
+
+/// The rules that a call of this version can break or be left open by.
+pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -> impl Iterator<Item = Rule> {
+    let has = |role| version.attributes.iter().any(|a| a.role == role);
+    let has_input = |role| version.inputs.iter().any(|i| i.role == role);
+    let applies = move |rule| match rule {
+        Rule::AttributeKind | Rule::DuplicateAttribute => !version.attributes.is_empty(),
+        Rule::ElementType => version.element_types.len() < ElementType::ALL.len(),
+        Rule::NegativeAxis => version.since < 11,
+        Rule::ShapeType | Rule::ShapeRank => has_input(Role::TargetShape),
+        Rule::MissingShape => has(Role::TargetShape),
+        Rule::ZeroAndInferred | Rule::AllowzeroValue => has(Role::Flag),
+        _ => true,
+    };
+    FORM_RULES.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
+}
+
+fn int(u: &mut Unstructured, range: RangeInclusive<u8>) -> arbitrary::Result<u8> {
+    u.int_in_range(range)
+}
+
+/// A case on the way: valid first, then bent.
+struct Draft {
+    operator: &'static Operator,
+    version: &'static Version,
+    /// The dims of the data.
+    dims: Vec<i64>,
+    attributes: Vec<Attribute>,
+    operands: Vec<Option<Operand>>,
+}
+
+impl Draft {
+    /// Fills attributes and operands with values for the dims: valid ones, or any if the intent is wild.
+    fn fill(&mut self, u: &mut Unstructured, intent: Intent) -> arbitrary::Result<()> {
+        self.attributes.clear();
+        self.operands.clear();
+        let wild = intent == Intent::Wild;
+        let rank = values::rank(&self.dims);
+        // The flag comes first, since it decides which target shapes are valid.
+        let mut allowzero = 0;
+        let specs = self.version.attributes;
+        for spec in specs.iter().filter(|spec| spec.role == Role::Flag) {
+            if u.ratio(1, 2)? {
+                allowzero = if u.ratio(3, 4)? { 1 } else { 0 };
+                self.push(spec, AttributeValue::Int(allowzero));
+            }
+        }
+        for spec in specs {
+            match spec.role {
+                Role::Axis => {
+                    let required = !wild && rank == 0 && !self.operator.rules.is_empty();
+                    if required || u.ratio(4, 5)? {
+                        let any = wild || self.operator.rules.is_empty();
+                        let axis = if any { values::axis(u, rank)? } else { self.axis_in_range(u)? };
+                        self.push(spec, AttributeValue::Int(axis));
+                    }
+                }
+                Role::TargetShape => {
+                    let target =
+                        if wild { values::wild_target(u, &self.dims)? } else { values::target(u, &self.dims, 0)? };
+                    self.push(spec, AttributeValue::Ints(target));
+                }
+                Role::Ignored => {
+                    if u.ratio(1, 4)? {
+                        let ignored = values::wild_target(u, &self.dims)?;
+                        self.push(spec, AttributeValue::Ints(ignored));
+                    }
+                }
+                Role::Flag | Role::Data => {}
+            }
+        }
+        for spec in self.version.inputs {
+            let operand = match spec.role {
+                Role::TargetShape => {
+                    let target = if wild {
+                        values::wild_target(u, &self.dims)?
+                    } else {
+                        values::target(u, &self.dims, allowzero)?
+                    };
+                    Operand { wiring: shape_wiring(u)?, ..Operand::vector(&target) }
+                }
+                _ => Operand {
+                    contents: contents(u)?,
+                    wiring: wiring(u)?,
+                    ..Operand::new(*u.choose(self.version.element_types)?, self.dims.clone())
+                },
+            };
+            self.operands.push(Some(operand));
+        }
+        Ok(())
+    }
+
+    /// An axis in [-r, r], or [0, r] where axes cannot be negative.
+    fn axis_in_range(&self, u: &mut Unstructured) -> arbitrary::Result<i64> {
+        let rank = values::rank(&self.dims);
+        let lowest = if self.version.since < 11 { 0 } else { -rank };
+        u.int_in_range(lowest..=rank)
+    }
+
+    fn push(&mut self, spec: &AttributeSpec, value: AttributeValue) {
+        self.attributes.push(Attribute { name: spec.name.to_owned(), value });
+    }
+
+    /// Sets the attribute of a role.
+    fn set(&mut self, role: Role, value: AttributeValue) {
+        if let Some(spec) = self.version.attributes.iter().find(|spec| spec.role == role) {
+            self.attributes.retain(|a| a.name != spec.name);
+            self.push(spec, value);
+        }
+    }
+
+    /// Sets the target shape, wherever the version has it.
+    fn set_target(&mut self, target: &[i64]) {
+        self.set(Role::TargetShape, AttributeValue::Ints(target.to_vec()));
+        for (spec, operand) in self.version.inputs.iter().zip(&mut self.operands) {
+            if let (Role::TargetShape, Some(operand)) = (spec.role, operand) {
+                *operand = Operand { wiring: operand.wiring, ..Operand::vector(target) };
+            }
+        }
+    }
+
+    /// Starts again with other data dims.
+    fn with_dims(&mut self, u: &mut Unstructured, dims: Vec<i64>) -> arbitrary::Result<()> {
+        self.dims = dims;
+        self.fill(u, Intent::Valid)
+    }
+
+    /// Bends the valid draft so that it breaks one rule, or is left open by it.
+    fn bend(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
+        match rule {
+            Rule::InputCount => {
+                if u.ratio(1, 2)? {
+                    self.operands.pop();
+                } else {
+                    self.operands.push(Some(Operand::new(ElementType::Int64, vec![1])));
+                }
+            }
+            Rule::EmptyInput => {
+                let index = u.choose_index(self.operands.len())?;
+                self.operands[index] = None;
+            }
+            Rule::UndeclaredAttribute => {
+                let declared = self.version.attributes;
+                let names = ["start", "end", "axis", "allowzero", "shape", "axes", "perm", "Axis"];
+                let foreign: Vec<_> = names.into_iter().filter(|n| declared.iter().all(|a| a.name != *n)).collect();
+                let value = AttributeValue::Int(*u.choose(&[0, 1, -1])?);
+                self.attributes.push(Attribute { name: (*u.choose(&foreign)?).to_owned(), value });
+            }
+            Rule::AttributeKind => {
+                let spec = u.choose(self.version.attributes)?;
+                let kinds = [AttributeKind::Int, AttributeKind::Ints, AttributeKind::Float, AttributeKind::String];
+                let others: Vec<_> = kinds.into_iter().filter(|&kind| kind != spec.kind).collect();
+                let value = match u.choose(&others)? {
+                    AttributeKind::Int => AttributeValue::Int(1),
+                    AttributeKind::Ints => AttributeValue::Ints(vec![1]),
+                    AttributeKind::Float => AttributeValue::Float(1_f32.to_bits()),
+                    AttributeKind::String => AttributeValue::String("1".to_owned()),
+                };
+                self.attributes.retain(|a| a.name != spec.name);
+                self.push(spec, value);
+            }
+            Rule::DuplicateAttribute => {
+                if self.attributes.is_empty() {
+                    let spec = u.choose(self.version.attributes)?;
+                    let value = match spec.kind {
+                        AttributeKind::Ints => AttributeValue::Ints(vec![]),
+                        _ => AttributeValue::Int(0),
+                    };
+                    self.push(spec, value);
+                }
+                let again = u.choose(&self.attributes)?.clone();
+                self.attributes.push(again);
+            }
+            Rule::ElementType => {
+                let outside = &ElementType::ALL[self.version.element_types.len()..];
+                if let Some(Some(data)) = self.operands.first_mut() {
+                    data.element_type = *u.choose(outside)?;
+                }
+            }
+            Rule::VastDims => {
+                let dims = values::vast_dims(u)?;
+                self.with_dims(u, dims)?;
+            }
+            Rule::ShapeType => {
+                let types: Vec<_> = ElementType::ALL.into_iter().filter(|&t| t != ElementType::Int64).collect();
+                if let Some(Some(shape)) = self.operands.get_mut(1) {
+                    shape.element_type = *u.choose(&types)?;
+                    if shape.element_type.bits() < 64 {
+                        shape.contents = Contents::Count;
+                    }
+                }
+            }
+            Rule::ShapeRank => {
+                if let Some(Some(shape)) = self.operands.get_mut(1) {
+                    let length = shape.dims.iter().product();
+                    shape.dims = match (length, int(u, 0..=2)?) {
+                        (1, 0) => vec![],
+                        (_, 1) => vec![1, length],
+                        _ => vec![length, 1],
+                    };
+                }
+            }
+            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis | Rule::ScalarData => self.bend_axis(u, rule)?,
+            Rule::MissingShape => {
+                let declared = self.version.attributes.iter().find(|spec| spec.role == Role::TargetShape);
+                self.attributes.retain(|a| declared.is_none_or(|spec| spec.name != a.name));
+            }
+            Rule::SeveralInferred
+            | Rule::BelowMinusOne
+            | Rule::ZeroPastRank
+            | Rule::ElementCount
+            | Rule::NotDivisible
+            | Rule::ZeroAndInferred
+            | Rule::CopiedZeroAndInferred
+            | Rule::AllowzeroValue => self.bend_target(u, rule)?,
+            Rule::NotInOpset => {}
+        }
+        Ok(())
+    }
+
+    fn bend_axis(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
+        if matches!(rule, Rule::ScalarAxis | Rule::ScalarData) {
+            self.with_dims(u, vec![])?;
+        } else if self.dims.is_empty() {
+            self.with_dims(u, vec![2])?;
+        }
+        let rank = values::rank(&self.dims);
+        let negative_allowed = self.version.since >= 11;
+        let breaks = |axis: i64| match rule {
+            Rule::NegativeAxis => axis < 0,
+            Rule::ScalarAxis => axis != 0 && (axis > 0 || negative_allowed),
+            Rule::ScalarData => axis == 0,
+            _ => axis > rank || (negative_allowed && axis < -rank),
+        };
+        let choices: Vec<i64> = values::axes(rank).into_iter().filter(|&axis| breaks(axis)).collect();
+        if rule == Rule::ScalarAxis && u.ratio(1, 4)? {
+            // Without an axis it is 1.
+            self.attributes.clear();
+        } else {
+            self.set(Role::Axis, AttributeValue::Int(*u.choose(&choices)?));
+        }
+        Ok(())
+    }
+
+    fn bend_target(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
+        let nonzero = |dims: &[i64]| dims.iter().map(|&d| d.max(1)).collect::<Vec<_>>();
+        match rule {
+            Rule::NotDivisible | Rule::ElementCount
+                if self.dims.contains(&0) && (rule == Rule::NotDivisible || u.ratio(1, 2)?) =>
+            {
+                let dims = nonzero(&self.dims);
+                self.with_dims(u, dims)?;
+            }
+            Rule::CopiedZeroAndInferred => {
+                let mut dims = self.dims.clone();
+                dims.truncate(6);
+                if dims.is_empty() {
+                    dims.push(2);
+                }
+                let position = u.choose_index(dims.len())?;
+                dims[position] = 0;
+                self.with_dims(u, dims)?;
+            }
+            _ => {}
+        }
+        let allowzero = match rule {
+            Rule::ZeroAndInferred => 1,
+            Rule::ZeroPastRank | Rule::CopiedZeroAndInferred => 0,
+            Rule::AllowzeroValue => *u.choose(&[2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX])?,
+            _ => i64::from(self.version.attributes.iter().any(|a| a.role == Role::Flag) && u.ratio(1, 2)?),
+        };
+        // Absent and 0 mean the same.
+        if allowzero != 0 || u.ratio(1, 2)? {
+            self.set(Role::Flag, AttributeValue::Int(allowzero));
+        } else {
+            let flags = self.version.attributes.iter().filter(|spec| spec.role == Role::Flag);
+            let names: Vec<_> = flags.map(|spec| spec.name).collect();
+            self.attributes.retain(|a| !names.contains(&a.name.as_str()));
+        }
+        let target = values::bent_target(u, rule, &self.dims, allowzero)?;
+        self.set_target(&target);
+        Ok(())
+    }
+}
+
+fn wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
+    if u.ratio(1, 4)? { Ok(Wiring::ALL[0]) } else { Ok(*u.choose(&Wiring::ALL)?) }
+}
+
+/// A target shape is most often a constant, since that is what exporters write and what every runtime can take.
+fn shape_wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
+    if u.ratio(1, 2)? { Ok(*u.choose(&Wiring::ALL[4..])?) } else { wiring(u) }
+}
+
+fn contents(u: &mut Unstructured) -> arbitrary::Result<Contents> {
+    Ok(match int(u, 0..=7)? {
+        0..=2 => Contents::Count,
+        3 | 4 => Contents::Random(u64::from(u.arbitrary::<u16>()?)),
+        _ => Contents::Special,
+    })
+}
+
+#[cfg(test)]
+mod tests;

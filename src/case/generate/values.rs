@@ -1,0 +1,251 @@
+//! Boundary values, made relative to the case at hand.
+
+use arbitrary::{Result, Unstructured};
+
+use crate::operator::Rule;
+use crate::tensor::product;
+
+/// The most elements that drawn data has.
+const MAX_DRAWN: i64 = 4096;
+
+/// Dims of data: ranks 0 to 12, rarely 33 and 64; sizes 0, 1, primes and powers of two.
+pub(super) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
+    let rank = match u.int_in_range(0_u8..=99)? {
+        0..=9 => 0,
+        10..=27 => 1,
+        28..=49 => 2,
+        50..=69 => 3,
+        70..=93 => u.int_in_range(4_u8..=8)?,
+        94..=97 => u.int_in_range(9_u8..=12)?,
+        98 => 33,
+        _ => 64,
+    };
+    let mut dims = Vec::with_capacity(usize::from(rank));
+    let mut count = 1;
+    for _ in 0..rank {
+        let size = *u.choose(&[1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 32, 64, 127, 128, 257])?;
+        let size = if count * size > MAX_DRAWN || (rank > 8 && dims.len() > 4) { 1 } else { size };
+        count *= size;
+        dims.push(size);
+    }
+    if rank > 0 && u.ratio(1, 6)? {
+        // A zero at the front, at the end, or anywhere; then perhaps a second one.
+        for _ in 0..=u.int_in_range(0_u8..=1)? {
+            let last = dims.len() - 1;
+            let position = *u.choose(&[0, last, last / 2])?;
+            dims[position] = 0;
+        }
+    }
+    Ok(dims)
+}
+
+/// Zero-size dims whose other sizes multiply past 63 bits.
+pub(super) fn vast_dims(u: &mut Unstructured) -> Result<Vec<i64>> {
+    let (big, root) = (*u.choose(&[1 << 62, i64::MAX, (1 << 61) - 1])?, 1 << 32);
+    let mut dims = u.choose(&[vec![big], vec![root, root], vec![root, root, 2], vec![1 << 31, 1 << 31]])?.clone();
+    let position = u.int_in_range(0..=dims.len())?;
+    dims.insert(position, 0);
+    Ok(dims)
+}
+
+/// The rank as attributes count it.
+pub(super) fn rank(dims: &[i64]) -> i64 {
+    i64::try_from(dims.len()).unwrap_or(i64::MAX)
+}
+
+/// Every boundary of an axis for data of a rank: around 0, the rank and its double, and around the ends of 32 and 64
+/// bits, where a truncated axis would be in range again.
+pub(super) fn axes(rank: i64) -> Vec<i64> {
+    let mut axes = Vec::new();
+    for center in [0, rank, -rank, 2 * rank, -2 * rank] {
+        axes.extend([center, center + 1, center - 1]);
+    }
+    for bit in [8, 16, 31, 32, 33, 62] {
+        for near in [-1, 0, 1, rank, -rank, rank - 1] {
+            axes.extend([(1 << bit) + near, -(1 << bit) + near]);
+        }
+    }
+    axes.extend([i64::MAX, i64::MAX - 1, i64::MAX - rank, i64::MIN, i64::MIN + 1, i64::MIN + rank, -500, 1000]);
+    axes
+}
+
+pub(super) fn axis(u: &mut Unstructured, rank: i64) -> Result<i64> {
+    if u.ratio(1, 2)? { u.int_in_range(-rank - 2..=rank + 2) } else { Ok(*u.choose(&axes(rank))?) }
+}
+
+/// A valid target shape for data of these dims; `allowzero` is 0 or 1.
+pub(super) fn target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Result<Vec<i64>> {
+    if dims.contains(&0) {
+        return zero_size_target(u, dims, allowzero);
+    }
+    let count = product(dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(1);
+    let mut target = match u.int_in_range(0_u8..=9)? {
+        0 if count == 1 => vec![],
+        0 | 1 => dims.to_vec(),
+        2 => vec![count],
+        _ => factors(u, count)?,
+    };
+    if allowzero == 0 {
+        for (i, size) in target.iter_mut().enumerate() {
+            if dims.get(i) == Some(size) && u.ratio(1, 3)? {
+                *size = 0;
+            }
+        }
+    }
+    if !target.is_empty() && u.ratio(2, 5)? {
+        let position = u.choose_index(target.len())?;
+        target[position] = -1;
+    }
+    Ok(target)
+}
+
+/// The prime factors of a count, shuffled into dims, with ones between them.
+fn factors(u: &mut Unstructured, count: i64) -> Result<Vec<i64>> {
+    let parts = u.int_in_range(1..=6_usize)?;
+    let mut target = vec![1; parts];
+    let mut rest = count;
+    let mut divisor = 2;
+    while rest > 1 {
+        if divisor * divisor > rest {
+            divisor = rest;
+        }
+        while rest % divisor == 0 {
+            let part = u.choose_index(parts)?;
+            target[part] *= divisor;
+            rest /= divisor;
+        }
+        divisor += 1;
+    }
+    Ok(target)
+}
+
+/// A valid target for zero-size data: a 0 that copies a dimension of size 0, or with allowzero a 0 anywhere, or no 0 but
+/// a -1 that comes out as 0.
+fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Result<Vec<i64>> {
+    let size = |u: &mut Unstructured| u.choose(&[1, 2, 3, 5, 7, 16]).copied();
+    let length = u.int_in_range(1..=dims.len().min(6) + 1)?;
+    let mut target = Vec::new();
+    for _ in 0..length {
+        target.push(size(u)?);
+    }
+    let zeros: Vec<usize> = (0..dims.len()).filter(|&i| dims[i] == 0).collect();
+    let position = *u.choose(&zeros)?;
+    match u.int_in_range(0_u8..=2)? {
+        0 => {
+            let inferred = u.choose_index(length)?;
+            target[inferred] = -1;
+        }
+        1 if allowzero == 1 => {
+            let zero = u.choose_index(length)?;
+            target[zero] = 0;
+        }
+        _ => {
+            // At the place of a zero-size dimension, 0 is right whether it copies or not.
+            target.resize(target.len().max(position + 1), 1);
+            target[position] = 0;
+            if allowzero == 0 && u.ratio(1, 2)? {
+                let other = u.choose_index(position.max(1).min(dims.len()))?;
+                target[other] = 0;
+            }
+        }
+    }
+    Ok(target)
+}
+
+/// A target shape without a plan.
+pub(super) fn wild_target(u: &mut Unstructured, dims: &[i64]) -> Result<Vec<i64>> {
+    let mut pool = vec![-1, 0, 0, 1, 2, 3, 6, -2, 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MIN];
+    pool.extend(dims.iter().take(4));
+    let length = u.int_in_range(0_u8..=5)?;
+    (0..length).map(|_| u.choose(&pool).copied()).collect()
+}
+
+/// A target shape that breaks `rule`, or is left open by it, and is otherwise as valid as can be.
+pub(super) fn bent_target(u: &mut Unstructured, rule: Rule, dims: &[i64], allowzero: i64) -> Result<Vec<i64>> {
+    let zero_size = dims.contains(&0);
+    let count = product(dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(1);
+    let mut target = target(u, dims, allowzero.clamp(0, 1))?;
+    let insert = |u: &mut Unstructured, target: &mut Vec<i64>, value: i64| -> Result<()> {
+        let position = u.int_in_range(0..=target.len())?;
+        target.insert(position, value);
+        Ok(())
+    };
+    match rule {
+        Rule::SeveralInferred => {
+            target.retain(|&d| d != -1);
+            insert(u, &mut target, -1)?;
+            insert(u, &mut target, -1)?;
+        }
+        Rule::BelowMinusOne => {
+            target.retain(|&d| d != -1);
+            let below = [-2, -3, -count.max(2), -(1 << 31), -(1 << 32), -(1 << 32) - 1, i64::MIN, i64::MIN + 1];
+            for _ in 0..=u.int_in_range(0_u8..=3)? / 3 {
+                let value = *u.choose(&below)?;
+                insert(u, &mut target, value)?;
+            }
+        }
+        Rule::ZeroPastRank => {
+            while target.len() < dims.len() {
+                target.push(1);
+            }
+            target.push(0);
+        }
+        Rule::ElementCount => target = miscounted(u, count, zero_size)?,
+        Rule::NotDivisible => {
+            let divisor = *u.choose(&[count + 1, 2 * count, i64::MAX, 1 << 32, (1 << 32) + count, 1 << 62])?;
+            target = if count % divisor == 0 { vec![count + 1, -1] } else { vec![divisor, -1] };
+            if u.ratio(1, 3)? {
+                insert(u, &mut target, 1)?;
+            }
+        }
+        Rule::ZeroAndInferred => {
+            target.retain(|&d| d != -1 && d != 0);
+            target.truncate(5);
+            insert(u, &mut target, -1)?;
+            insert(u, &mut target, 0)?;
+        }
+        Rule::CopiedZeroAndInferred => {
+            let position = dims.iter().position(|&d| d == 0).unwrap_or(0);
+            target = dims.iter().map(|&d| if u.ratio(1, 2).unwrap_or(false) { 0 } else { d.max(1) }).collect();
+            target[position] = 0;
+            if position + 1 < target.len() && u.ratio(1, 2)? {
+                target.truncate(position + 1);
+                target.push(-1);
+            } else if position > 0 && u.ratio(1, 2)? {
+                target[position - 1] = -1;
+            } else {
+                target.push(-1);
+            }
+        }
+        _ => {}
+    }
+    Ok(target)
+}
+
+/// A shape without 0 or -1 whose product is not `count`: off by a little, or equal to it only modulo 2^32 or 2^64.
+fn miscounted(u: &mut Unstructured, count: i64, zero_size: bool) -> Result<Vec<i64>> {
+    if zero_size {
+        let root = 1 << 32;
+        let wraps = [vec![1], vec![2, 3], vec![], vec![root], vec![root, root], vec![1 << 62, 4], vec![i64::MAX, 2]];
+        return Ok(u.choose(&wraps)?.clone());
+    }
+    let mut target = factors(u, count)?;
+    let position = u.choose_index(target.len())?;
+    // The largest power of two in the count: the other factor can be raised by 2^(bits - power) without a trace.
+    let power = count.trailing_zeros();
+    let raised = |bits: u32| vec![(count >> power) + (1 << (bits - power)), 1 << power];
+    match u.int_in_range(0_u8..=7)? {
+        0 => target = vec![],
+        1 => target = raised(32),
+        2 if power >= 2 => target = raised(64),
+        3 => target = vec![count + (1 << 32)],
+        4 => target = vec![i64::MAX, i64::MAX],
+        5 => target.push(2),
+        6 if target[position] > 1 => target[position] -= 1,
+        _ => target[position] += 1,
+    }
+    if target.is_empty() && count == 1 {
+        target.push(2);
+    }
+    Ok(target)
+}

@@ -1,0 +1,145 @@
+//! A case: one call of one operator, complete with how its operands reach it.
+//!
+//! A case is small: it describes its contents instead of holding them, so that it can be written on one line
+//! ([`notation`]) whatever its size. The same line is corpus entry, command-line argument and report.
+
+mod contents;
+mod generate;
+mod notation;
+
+pub use contents::Contents;
+pub use generate::{Generated, Generator, Intent};
+pub use notation::ParseCaseError;
+
+use crate::operator::{Attribute, Expectation, Operator};
+use crate::tensor::{ElementType, Tensor, element_count};
+
+/// One call of one operator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    pub operator: &'static Operator,
+    /// 1 to [`crate::operator::NEWEST_OPSET`].
+    pub opset: u8,
+    pub attributes: Vec<Attribute>,
+    /// `None` is an operand left out by the empty name.
+    pub operands: Vec<Option<Operand>>,
+}
+
+/// A tensor that a case feeds to its operator, and the way it takes to get there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Operand {
+    pub element_type: ElementType,
+    /// Never negative.
+    pub dims: Vec<i64>,
+    pub contents: Contents,
+    pub wiring: Wiring,
+}
+
+/// How an operand reaches the node. The right answer never depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wiring {
+    /// As a graph input, fed at run time.
+    Input(Declared),
+    /// As an initializer of the graph.
+    Initializer(Encoding),
+    /// As the output of a Constant node.
+    Constant(Encoding),
+}
+
+/// How the dims of a graph input are declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Declared {
+    /// As the numbers that they are.
+    Static,
+    /// Each as a symbol of its own.
+    Symbolic,
+    /// As symbols, equal dims by the same symbol.
+    Shared,
+    /// Not at all: no dims, so no rank either.
+    Unranked,
+}
+
+/// Which field of a `TensorProto` holds the elements. Strings are always in `string_data`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    Raw,
+    /// The field of the element type, such as `float_data`.
+    Typed,
+}
+
+impl Wiring {
+    /// Every wiring.
+    pub const ALL: [Wiring; 8] = [
+        Wiring::Input(Declared::Static),
+        Wiring::Input(Declared::Symbolic),
+        Wiring::Input(Declared::Shared),
+        Wiring::Input(Declared::Unranked),
+        Wiring::Initializer(Encoding::Raw),
+        Wiring::Initializer(Encoding::Typed),
+        Wiring::Constant(Encoding::Raw),
+        Wiring::Constant(Encoding::Typed),
+    ];
+}
+
+/// The most elements an operand may have: 2^24.
+pub const MAX_ELEMENTS: usize = 1 << 24;
+/// The highest rank an operand may have.
+pub const MAX_RANK: usize = 1024;
+
+/// Why an operand is not one that a case may have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    #[error("dims that hold at most {MAX_ELEMENTS} elements; these hold {0}")]
+    Elements(String),
+    #[error("at most {MAX_RANK} dims; these are {0}")]
+    Rank(usize),
+}
+
+impl Operand {
+    /// A graph input of static dims, its contents counting up.
+    pub fn new(element_type: ElementType, dims: Vec<i64>) -> Operand {
+        Operand { element_type, dims, contents: Contents::Count, wiring: Wiring::Input(Declared::Static) }
+    }
+
+    /// A rank-1 int64 tensor of these values as a graph input.
+    pub fn vector(values: &[i64]) -> Operand {
+        Operand {
+            element_type: ElementType::Int64,
+            dims: vec![i64::try_from(values.len()).unwrap_or(i64::MAX)],
+            contents: Contents::Bits(values.iter().map(|v| u128::from(v.cast_unsigned())).collect()),
+            wiring: Wiring::Input(Declared::Static),
+        }
+    }
+
+    /// Checked before any memory is taken for elements.
+    ///
+    /// # Errors
+    /// If the operand has more dims or elements than a case may have.
+    pub fn check_limits(&self) -> Result<(), LimitError> {
+        if self.dims.len() > MAX_RANK {
+            return Err(LimitError::Rank(self.dims.len()));
+        }
+        match element_count(&self.dims) {
+            Some(count) if count <= MAX_ELEMENTS => Ok(()),
+            Some(count) => Err(LimitError::Elements(count.to_string())),
+            None => Err(LimitError::Elements("more than memory can".to_owned())),
+        }
+    }
+
+    /// The operand's tensor.
+    pub fn tensor(&self) -> Tensor {
+        self.contents.tensor(self.element_type, &self.dims)
+    }
+}
+
+impl Case {
+    /// The tensors of the operands, in order. They are what both the expectation and the model are made of.
+    pub fn tensors(&self) -> Vec<Option<Tensor>> {
+        self.operands.iter().map(|operand| operand.as_ref().map(Operand::tensor)).collect()
+    }
+
+    /// What the specification demands of the case, whose operands are `tensors`.
+    pub fn expectation(&self, tensors: &[Option<Tensor>]) -> Expectation {
+        self.operator.evaluate(self.opset, &self.attributes, tensors)
+    }
+}

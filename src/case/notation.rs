@@ -1,0 +1,416 @@
+//! The one-line notation of a case.
+//!
+//! ```text
+//! Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer
+//! ```
+//!
+//! An operator and the opset, then attributes (`name=value`), then operands: an element type and dims, explicit elements
+//! in braces, and what is not the default behind colons: `:special` or `:random(SEED)` contents, `:initializer`,
+//! `:constant` or `:input(symbolic)` wiring. `_` is an operand left out. Printing a case and reading it back gives the
+//! same case.
+
+use std::fmt;
+use std::str::FromStr;
+
+use winnow::ascii::{dec_int, dec_uint, digit1, space0, space1};
+use winnow::combinator::{alt, cut_err, delimited, eof, opt, peek, preceded, repeat, separated, terminated};
+use winnow::error::{StrContext, StrContextValue};
+use winnow::prelude::*;
+use winnow::token::{none_of, one_of, rest, take_while};
+
+use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
+use crate::tensor::{Class, ElementType, element_count, mask};
+
+/// The longest line that is read, in bytes: 1 MiB.
+pub const MAX_LINE: usize = 1 << 20;
+
+/// Why a line is not a case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: expected {expected}")]
+pub struct ParseCaseError {
+    /// 1 for the first character.
+    pub column: usize,
+    pub expected: String,
+}
+
+const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.operator, self.opset)?;
+        for attribute in &self.attributes {
+            write!(f, " {}={}", attribute.name, attribute.value)?;
+        }
+        for operand in &self.operands {
+            match operand {
+                Some(operand) => write!(f, " {operand}")?,
+                None => f.write_str(" _")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for AttributeValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AttributeValue::Int(value) => write!(f, "{value}"),
+            AttributeValue::Ints(values) => write!(f, "[{}]", join(values)),
+            AttributeValue::Float(bits) => float(f, f64::from(f32::from_bits(*bits)), u128::from(*bits), 32),
+            AttributeValue::String(text) => write!(f, "{}", quoted(text)),
+        }
+    }
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.element_type, join(&self.dims))?;
+        match &self.contents {
+            Contents::Count => {}
+            Contents::Random(seed) => write!(f, ":random({seed})")?,
+            Contents::Special => f.write_str(":special")?,
+            Contents::Bits(elements) => {
+                f.write_str("{")?;
+                for (i, &bits) in elements.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    element(f, self.element_type, bits)?;
+                }
+                f.write_str("}")?;
+            }
+            Contents::Strings(strings) => {
+                let strings: Vec<String> = strings.iter().map(|s| quoted(s)).collect();
+                write!(f, "{{{}}}", strings.join(","))?;
+            }
+        }
+        match self.wiring {
+            Wiring::Input(Declared::Static) => Ok(()),
+            wiring => write!(f, ":{wiring}"),
+        }
+    }
+}
+
+impl fmt::Display for Wiring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(WIRINGS.iter().find(|(_, wiring)| wiring == self).map_or("", |(name, _)| name))
+    }
+}
+
+/// Each wiring by its name.
+const WIRINGS: [(&str, Wiring); 8] = [
+    ("input", Wiring::Input(Declared::Static)),
+    ("input(symbolic)", Wiring::Input(Declared::Symbolic)),
+    ("input(shared)", Wiring::Input(Declared::Shared)),
+    ("input(unranked)", Wiring::Input(Declared::Unranked)),
+    ("initializer", Wiring::Initializer(Encoding::Raw)),
+    ("initializer(typed)", Wiring::Initializer(Encoding::Typed)),
+    ("constant", Wiring::Constant(Encoding::Raw)),
+    ("constant(typed)", Wiring::Constant(Encoding::Typed)),
+];
+
+fn join(values: &[i64]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Integers as decimal numbers, float and double as decimal numbers unless they are NaN, the rest as hexadecimal bits.
+fn element(f: &mut fmt::Formatter<'_>, element_type: ElementType, bits: u128) -> fmt::Result {
+    let width = element_type.bits();
+    match (element_type, element_type.integer(bits)) {
+        (_, Some(number)) => write!(f, "{number}"),
+        (ElementType::Float, None) => {
+            let [a, b, c, d, ..] = bits.to_le_bytes();
+            float(f, f64::from(f32::from_le_bytes([a, b, c, d])), bits, width)
+        }
+        (ElementType::Double, None) => {
+            let [a, b, c, d, e, g, h, i, ..] = bits.to_le_bytes();
+            float(f, f64::from_le_bytes([a, b, c, d, e, g, h, i]), bits, width)
+        }
+        (_, None) => hexadecimal(f, bits, width),
+    }
+}
+
+fn float(f: &mut fmt::Formatter<'_>, value: f64, bits: u128, width: u32) -> fmt::Result {
+    if value.is_nan() { hexadecimal(f, bits, width) } else { write!(f, "{value:?}") }
+}
+
+fn hexadecimal(f: &mut fmt::Formatter<'_>, bits: u128, width: u32) -> fmt::Result {
+    write!(f, "0x{bits:0digits$x}", digits = width.div_ceil(4) as usize)
+}
+
+impl FromStr for Case {
+    type Err = ParseCaseError;
+
+    fn from_str(line: &str) -> Result<Case, ParseCaseError> {
+        if line.len() > MAX_LINE {
+            let expected =
+                format!("the end of the line: a case is at most {MAX_LINE} bytes long, this is {}", line.len());
+            return Err(ParseCaseError { column: MAX_LINE + 1, expected });
+        }
+        case.parse(line).map_err(|error| {
+            let column = line.get(..error.offset()).map_or(error.offset(), |before| before.chars().count()) + 1;
+            let inner = error.inner();
+            let mut expected: Vec<String> = inner
+                .context()
+                .filter_map(|context| match context {
+                    StrContext::Expected(value) => Some(value.to_string()),
+                    _ => None,
+                })
+                .collect();
+            expected.extend(inner.cause().map(ToString::to_string));
+            if expected.is_empty() {
+                expected.push("an attribute `name=value`, an operand `type[dims]`, or the end of the line".to_owned());
+            }
+            ParseCaseError { column, expected: expected.join(", ") }
+        })
+    }
+}
+
+/// A message that says what was expected, from inside a parser.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Expected(String);
+
+fn expected(description: &'static str) -> StrContext {
+    StrContext::Expected(StrContextValue::Description(description))
+}
+
+fn case(input: &mut &str) -> ModalResult<Case> {
+    let operator = take_while(0.., |c: char| c.is_ascii_alphanumeric())
+        .try_map(|name: &str| name.parse().map_err(|_| not_among("an operator", OPERATORS.iter().map(|o| o.name))))
+        .parse_next(input)?;
+    cut_err('@').context(expected("`@` and the opset")).parse_next(input)?;
+    let opset = cut_err(dec_uint::<_, u8, _>.verify(|opset| (1..=NEWEST_OPSET).contains(opset)))
+        .context(expected("an opset from 1 to 28"))
+        .parse_next(input)?;
+    let attributes = repeat(0.., preceded(space1, attribute)).parse_next(input)?;
+    let operands = repeat(0.., preceded(space1, operand_or_gap)).parse_next(input)?;
+    (space0, eof).parse_next(input)?;
+    Ok(Case { operator, opset, attributes, operands })
+}
+
+fn not_among<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Expected {
+    Expected(format!("{what}: {}", names.collect::<Vec<_>>().join(", ")))
+}
+
+fn attribute(input: &mut &str) -> ModalResult<Attribute> {
+    let name = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_');
+    let name: &str = terminated(name, '=').parse_next(input)?;
+    let value = cut_err(attribute_value)
+        .context(expected("a value: an integer, `[integers]`, a number with a point, or a \"string\""))
+        .parse_next(input)?;
+    Ok(Attribute { name: name.to_owned(), value })
+}
+
+fn attribute_value(input: &mut &str) -> ModalResult<AttributeValue> {
+    let value_end = || peek(alt((space1, eof)));
+    alt((
+        terminated(dec_int, value_end()).map(AttributeValue::Int),
+        delimited('[', separated(0.., dec_int::<_, i64, _>, ','), ']').map(AttributeValue::Ints),
+        string.map(AttributeValue::String),
+        number.try_map(float_attribute).map(AttributeValue::Float),
+    ))
+    .parse_next(input)
+}
+
+/// A number that is not an integer: digits alone would be one, too large for an attribute.
+fn float_attribute(text: &str) -> Result<u32, Expected> {
+    let is_integer = text.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
+    let bits = element_bits(text, ElementType::Float).ok().and_then(|bits| u32::try_from(bits).ok());
+    bits.filter(|_| !is_integer).ok_or_else(|| Expected("a 64-bit integer or a 32-bit float".to_owned()))
+}
+
+fn operand_or_gap(input: &mut &str) -> ModalResult<Option<Operand>> {
+    alt(('_'.value(None), operand.map(Some))).parse_next(input)
+}
+
+fn operand(input: &mut &str) -> ModalResult<Operand> {
+    peek(one_of(|c: char| c.is_ascii_alphanumeric())).parse_next(input)?;
+    let element_type = cut_err(take_while(1.., |c: char| c.is_ascii_alphanumeric()).try_map(|name: &str| {
+        name.parse::<ElementType>()
+            .map_err(|()| not_among("an element type", ElementType::ALL.iter().map(|t| t.name())))
+    }))
+    .parse_next(input)?;
+    let dims: Vec<i64> = cut_err(delimited('[', separated(0.., dimension, ','), ']'))
+        .context(expected("dims in brackets, such as `[2,3]`, none of them negative"))
+        .parse_next(input)?;
+    let mut operand = Operand::new(element_type, dims);
+    cut_err(winnow::combinator::empty.try_map(|()| operand.check_limits())).parse_next(input)?;
+    let count = element_count(&operand.dims).unwrap_or(0);
+    if let Some(contents) = opt(|input: &mut &str| elements(input, element_type, count)).parse_next(input)? {
+        operand.contents = contents;
+    }
+    while opt(':').parse_next(input)?.is_some() {
+        cut_err(|input: &mut &str| option(input, &mut operand))
+            .context(expected(CONTENTS))
+            .context(expected("or a wiring, such as `initializer`, `constant(typed)` or `input(symbolic)`"))
+            .parse_next(input)?;
+    }
+    Ok(operand)
+}
+
+fn dimension(input: &mut &str) -> ModalResult<i64> {
+    preceded(peek(one_of('0'..='9')), cut_err(digit1.try_map(str::parse))).parse_next(input)
+}
+
+/// Explicit elements: as many as the dims hold.
+fn elements(input: &mut &str, element_type: ElementType, count: usize) -> ModalResult<Contents> {
+    '{'.parse_next(input)?;
+    let contents = if element_type == ElementType::String {
+        cut_err(separated(0.., preceded(peek(none_of('}')), cut_err(string)), ','))
+            .context(expected("\"strings\""))
+            .map(Contents::Strings)
+            .parse_next(input)?
+    } else {
+        let bits = preceded(peek(none_of('}')), cut_err(number.try_map(|text: &str| element_bits(text, element_type))));
+        cut_err(separated(0.., bits, ',')).context(expected("elements")).map(Contents::Bits).parse_next(input)?
+    };
+    let given = match &contents {
+        Contents::Strings(strings) => strings.len(),
+        Contents::Bits(bits) => bits.len(),
+        Contents::Count | Contents::Random(_) | Contents::Special => 0,
+    };
+    let checked = winnow::combinator::empty.try_map(|()| {
+        if given == count {
+            Ok(())
+        } else {
+            Err(Expected(format!("{count} elements, as the dims hold; here are {given}")))
+        }
+    });
+    cut_err(checked).parse_next(input)?;
+    cut_err('}').context(expected("`,` and an element, or `}`")).parse_next(input)?;
+    Ok(contents)
+}
+
+fn option(input: &mut &str, operand: &mut Operand) -> ModalResult<()> {
+    let seed = delimited("random(", dec_uint, ')').map(Contents::Random);
+    let contents = alt(("special".value(Contents::Special), "count".value(Contents::Count), seed));
+    if let Some(contents) = opt(contents).parse_next(input)? {
+        operand.contents = contents;
+        return Ok(());
+    }
+    let end = input.find(|c: char| c == ':' || c.is_ascii_whitespace()).unwrap_or(input.len());
+    match WIRINGS.iter().find(|(name, _)| *name == &input[..end]) {
+        Some((_, wiring)) => {
+            operand.wiring = *wiring;
+            *input = &input[end..];
+            Ok(())
+        }
+        None => winnow::combinator::fail.parse_next(input),
+    }
+}
+
+fn number<'a>(input: &mut &'a str) -> ModalResult<&'a str> {
+    take_while(1.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+')).parse_next(input)
+}
+
+/// A JSON string.
+fn string(input: &mut &str) -> ModalResult<String> {
+    peek('"').parse_next(input)?;
+    let mut stream = serde_json::Deserializer::from_str(input).into_iter::<String>();
+    match stream.next() {
+        Some(Ok(text)) => {
+            *input = &input[stream.byte_offset()..];
+            Ok(text)
+        }
+        _ => cut_err(rest.try_map(|_: &str| Err::<String, _>(Expected("a string as in JSON".to_owned()))))
+            .parse_next(input),
+    }
+}
+
+/// An element from its text: `0x…` are its bits in any type, a decimal number is read as one of the type.
+fn element_bits(text: &str, element_type: ElementType) -> Result<u128, Expected> {
+    let width = element_type.bits();
+    let bits = match (text.strip_prefix("0x"), element_type.class()) {
+        (Some(digits), _) => u128::from_str_radix(digits, 16).ok().filter(|&bits| bits <= mask(width)),
+        (None, Class::Bool) => text.parse().ok().filter(|&bits| bits <= 1),
+        (None, Class::Uint) => text.parse().ok().filter(|&bits| bits <= mask(width)),
+        (None, Class::Int) => text.parse::<i128>().ok().map(|n| n.cast_unsigned() & mask(width)).filter(|&bits| {
+            // Nothing was cut off if the number comes back.
+            element_type.integer(bits).is_some_and(|n| Ok(n) == text.parse())
+        }),
+        (None, _) => decimal_float(text, element_type),
+    };
+    bits.ok_or_else(|| Expected(format!("an element of {element_type}, in decimal or as `0x` bits")))
+}
+
+/// The bits of a decimal number, for the two float types that have a decimal notation here.
+fn decimal_float(text: &str, element_type: ElementType) -> Option<u128> {
+    match element_type {
+        ElementType::Float => text.parse::<f32>().ok().map(|value| u128::from(value.to_bits())),
+        ElementType::Double => text.parse::<f64>().ok().map(|value| u128::from(value.to_bits())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(line: &str) -> (usize, String) {
+        let error = line.parse::<Case>().expect_err(line);
+        (error.column, error.expected)
+    }
+
+    #[test]
+    fn every_part_of_the_notation_reads_and_prints() {
+        for line in [
+            "Shape@28 float[2,3,4]",
+            "Shape@15 start=-9223372036854775808 end=9223372036854775807 string[]",
+            "Shape@15 start=1.5 start=\"a b\" start=0x7fc00001 float[0]",
+            "Flatten@9 axis=-1 complex128[2,3]:random(18446744073709551615):input(shared)",
+            "Reshape@14 allowzero=1 float[0,3]:special:constant(typed) int64[2]{3,0}:initializer",
+            "Reshape@1 shape=[2,-1,0] consumed_inputs=[] double[2]{-0.0,0x7ff0000000000001}:input(unranked)",
+            "Reshape@5 _ _",
+            "Shape@25 int2[3]{-2,1,0} uint4[1]{15} bool[2]{0,1} float16[1]{0x7e01} complex64[1]{0x7fc000003f800000}",
+            r#"Shape@25 string[4]{"","a\u0000b","ü, }","\""}:initializer(typed)"#,
+        ] {
+            let case: Case = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+            assert_eq!(case.to_string(), line);
+        }
+        let spelled: Case = "shape@28   start=0  float[2]{1,2}:count:input  ".parse().unwrap();
+        assert_eq!(spelled.to_string(), "Shape@28 start=0 float[2]");
+    }
+
+    #[test]
+    fn errors_name_the_column_and_what_was_expected_there() {
+        let rows: &[(&str, usize, &str)] = &[
+            ("", 1, "an operator: Shape, Flatten, Reshape"),
+            ("Sharp@1 float[]", 1, "an operator: Shape, Flatten, Reshape"),
+            ("Shape float[]", 6, "`@` and the opset"),
+            ("Shape@0 float[]", 7, "an opset from 1 to 28"),
+            ("Shape@29 float[]", 7, "an opset from 1 to 28"),
+            ("Shape@28 flot[]", 10, "an element type"),
+            ("Shape@28 float[-1]", 16, "dims in brackets"),
+            ("Shape@28 float[2", 17, "dims in brackets"),
+            ("Shape@28 float[2,99999999999999999999]", 18, "dims in brackets"),
+            ("Shape@28 float[4096,4097]", 26, "at most 16777216 elements"),
+            ("Shape@28 float[2]{1}", 20, "2 elements"),
+            ("Shape@28 int8[1]{128}", 18, "an element of int8"),
+            ("Shape@28 bool[1]{2}", 18, "an element of bool"),
+            ("Shape@28 float[2]:raw", 19, "`special`"),
+            ("Shape@28 start= float[2]", 16, "a value"),
+            ("Shape@28 start=9223372036854775808 float[2]", 16, "a value"),
+            ("Shape@28 float[2] start=1", 19, "an element type"),
+            ("Shape@28 string[1]{a}", 20, "\"strings\""),
+        ];
+        let misses: Vec<_> = rows
+            .iter()
+            .map(|&(line, column, expected)| (line, column, expected, fails(line)))
+            .filter(|(_, column, expected, (at, what))| at != column || !what.contains(expected))
+            .collect();
+        assert!(misses.is_empty(), "{misses:#?}");
+    }
+
+    #[test]
+    fn what_is_too_large_is_an_error_before_memory_is_taken() {
+        let long = format!("Shape@28 float[{}]", vec!["1"; 1_000_000].join(","));
+        assert!(fails(&long).1.contains("1048576 bytes"));
+        let deep = format!("Shape@28 float[{}]", vec!["1"; 2000].join(","));
+        assert!(fails(&deep).1.contains("at most 1024 dims"));
+        assert!(fails("Shape@28 float[4294967296,4294967296]").1.contains("16777216 elements"));
+    }
+}
