@@ -4,6 +4,12 @@
 //! demands of it; each [`runtime`] says what it does with the case as an ONNX [`model`]; a [`verdict`] holds the one
 //! against the other; a [`campaign`] does so for as many generated cases as there is time for.
 
+pub mod campaign;
 pub mod case;
+pub mod cli;
+
+pub mod model;
 pub mod operator;
+pub mod runtime;
 pub mod tensor;
+pub mod verdict;

@@ -9,7 +9,7 @@ mod notation;
 
 pub use contents::Contents;
 pub use generate::{Generated, Generator, Intent};
-pub use notation::ParseCaseError;
+pub use notation::{ParseCaseError, describe};
 
 use crate::operator::{Attribute, Expectation, Operator};
 use crate::tensor::{ElementType, Tensor, element_count};

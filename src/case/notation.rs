@@ -20,7 +20,7 @@ use winnow::token::{none_of, one_of, rest, take_while};
 
 use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
-use crate::tensor::{Class, ElementType, element_count, mask};
+use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
 
 /// The longest line that is read, in bytes: 1 MiB.
 pub const MAX_LINE: usize = 1 << 20;
@@ -107,6 +107,25 @@ const WIRINGS: [(&str, Wiring); 8] = [
     ("constant", Wiring::Constant(Encoding::Raw)),
     ("constant(typed)", Wiring::Constant(Encoding::Typed)),
 ];
+
+/// A tensor as an operand is written, its elements cut after the first `most`.
+pub fn describe(tensor: &Tensor, most: usize) -> String {
+    struct Element(ElementType, u128);
+    impl fmt::Display for Element {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            element(f, self.0, self.1)
+        }
+    }
+    let shown = 0..tensor.len().min(most);
+    let elements: Vec<String> = match tensor.elements() {
+        Elements::Packed(_) => {
+            shown.map(|i| Element(tensor.element_type(), tensor.element_bits(i)).to_string()).collect()
+        }
+        Elements::Strings(strings) => shown.map(|i| quoted(&String::from_utf8_lossy(&strings[i]))).collect(),
+    };
+    let rest = if tensor.len() > most { ",…" } else { "" };
+    format!("{}[{}]{{{}{rest}}}", tensor.element_type(), join(tensor.dims()), elements.join(","))
+}
 
 fn join(values: &[i64]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")

@@ -28,7 +28,7 @@ pub(super) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
         count *= size;
         dims.push(size);
     }
-    if rank > 0 && u.ratio(1, 6)? {
+    if rank > 0 && u.ratio(1, 4)? {
         // A zero at the front, at the end, or anywhere; then perhaps a second one.
         for _ in 0..=u.int_in_range(0_u8..=1)? {
             let last = dims.len() - 1;
@@ -143,8 +143,9 @@ fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Resul
             // At the place of a zero-size dimension, 0 is right whether it copies or not.
             target.resize(target.len().max(position + 1), 1);
             target[position] = 0;
-            if allowzero == 0 && u.ratio(1, 2)? {
-                let other = u.choose_index(position.max(1).min(dims.len()))?;
+            // A second one copies or does not, so the answer tells how allowzero was read.
+            if u.ratio(1, 2)? {
+                let other = u.choose_index(dims.len().min(target.len()))?;
                 target[other] = 0;
             }
         }

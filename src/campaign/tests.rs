@@ -1,0 +1,175 @@
+//! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
+
+use super::*;
+use crate::model::Job;
+use crate::runtime::{self, Outcome, Output};
+use crate::tensor::Tensor;
+use crate::verdict::{Discrepancy, Signature};
+
+/// A runtime that is right, but for one lie.
+struct Liar {
+    id: RuntimeId,
+    honest: Box<dyn Runtime>,
+    lie: fn(&Job, &mut Execution),
+}
+
+impl Runtime for Liar {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+        let mut executions = self.honest.execute(jobs);
+        for (job, execution) in jobs.iter().zip(&mut executions) {
+            (self.lie)(job, execution);
+        }
+        executions
+    }
+}
+
+/// The findings of a campaign of 2,000 cases with an honest runtime and one that lies.
+fn campaign(lie: fn(&Job, &mut Execution)) -> Statistics {
+    let open = move || {
+        let in_house = || -> Result<Box<dyn Runtime>, OpenError> {
+            Ok(runtime::open(&runtime::select(Some("in-house"))?)?.remove(0))
+        };
+        let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
+        let liar: Box<dyn Runtime> = Box::new(Liar { id, honest: in_house()?, lie });
+        Ok(vec![in_house()?, liar])
+    };
+    let options = Options { generator: Generator::default(), seed: 7, cases: Some(2000), time: None, threads: 2 };
+    run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap()
+}
+
+/// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
+fn is_of(operator: &str, job: &Job) -> bool {
+    let needle = format!("{operator}_output");
+    job.model.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
+
+fn change(execution: &mut Execution, to: impl Fn(&Tensor) -> Option<Tensor>) {
+    if let Outcome::Answer(outputs) = &execution.outcome
+        && let Some(changed) = to(&outputs[0].tensor)
+    {
+        *execution = Execution::answer(vec![Output::new(changed)], vec![]);
+    }
+}
+
+#[track_caller]
+fn assert_found(statistics: &Statistics, operator: &str, discrepancies: &[Discrepancy]) {
+    let of_liar = |signature: &&Signature| signature.runtime == "liar";
+    let signatures: Vec<&Signature> = statistics.findings.keys().collect();
+    assert_eq!(statistics.cases, 2000);
+    assert!(signatures.iter().all(of_liar), "the honest runtime was accused: {signatures:?}");
+    assert!(signatures.iter().all(|s| s.operator == operator), "another operator was accused: {signatures:?}");
+    let found = signatures.iter().find(|s| s.discrepancies == discrepancies);
+    let found = found.unwrap_or_else(|| panic!("not found: {signatures:?}"));
+    let finding = &statistics.findings[*found];
+    assert!(finding.case.starts_with(operator), "{}", finding.case);
+    assert_eq!(statistics.runtimes[0].wrong, 0);
+    assert!(statistics.runtimes[1].wrong >= finding.count);
+}
+
+#[test]
+fn an_honest_runtime_is_never_accused() {
+    let statistics = campaign(|_, _| {});
+    assert!(statistics.findings.is_empty(), "{:?}", statistics.findings);
+    assert_eq!(statistics.runtimes[1].unclassified, 0);
+}
+
+#[test]
+fn a_shape_that_loses_its_last_dim_is_found() {
+    let statistics = campaign(|job, execution| {
+        if is_of("Shape", job) {
+            change(execution, |t| t.int64s().and_then(|dims| Some(Tensor::vector(dims.split_last()?.1))));
+        }
+    });
+    assert_found(&statistics, "Shape", &[Discrepancy::WrongDims]);
+}
+
+#[test]
+fn a_flatten_that_swaps_its_halves_is_found() {
+    let statistics = campaign(|job, execution| {
+        if is_of("Flatten", job) {
+            change(execution, |t| t.with_dims(t.dims().iter().rev().copied().collect()).ok());
+        }
+    });
+    assert_found(&statistics, "Flatten", &[Discrepancy::WrongDims]);
+}
+
+/// Reads the model as the in-house runtime does, after it replaced allowzero=1 by 0.
+#[test]
+fn a_reshape_that_ignores_allowzero_is_found() {
+    let statistics = campaign(|job, execution| {
+        use prost::Message;
+        let mut model = crate::model::proto::ModelProto::decode(&job.model[..]).unwrap();
+        let mut replaced = false;
+        for attribute in model.graph.iter_mut().flat_map(|g| &mut g.node).flat_map(|n| &mut n.attribute) {
+            if attribute.name.as_deref() == Some("allowzero") && attribute.i == Some(1) {
+                attribute.i = Some(0);
+                replaced = true;
+            }
+        }
+        if replaced {
+            let job = Job { model: model.encode_to_vec(), feeds: job.feeds.clone() };
+            let mut in_house = runtime::open(&runtime::select(Some("in-house")).unwrap()).unwrap().remove(0);
+            *execution = in_house.execute(&[job]).remove(0);
+        }
+    });
+    assert_found(&statistics, "Reshape", &[Discrepancy::WrongDims]);
+}
+
+#[test]
+fn a_changed_element_is_found() {
+    let statistics = campaign(|job, execution| {
+        if is_of("Reshape", job) {
+            change(execution, |t| {
+                let mut bits: Vec<u128> = match t.elements() {
+                    crate::tensor::Elements::Packed(_) => (0..t.len()).map(|i| t.element_bits(i)).collect(),
+                    crate::tensor::Elements::Strings(_) => return None,
+                };
+                *bits.last_mut()? ^= 1;
+                Tensor::from_element_bits(t.element_type(), t.dims().to_vec(), bits).ok()
+            });
+        }
+    });
+    assert_found(&statistics, "Reshape", &[Discrepancy::WrongValue]);
+}
+
+#[test]
+fn a_panic_is_found() {
+    let statistics = campaign(|job, execution| {
+        if is_of("Flatten", job) {
+            execution.outcome = Outcome::Panicked { stage: crate::runtime::Stage::Run };
+        }
+    });
+    assert_found(&statistics, "Flatten", &[Discrepancy::Panic]);
+}
+
+#[test]
+fn the_result_does_not_depend_on_the_number_of_threads() {
+    let run_with = |threads| {
+        let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
+        let options = Options { generator: Generator::default(), seed: 3, cases: Some(1000), time: None, threads };
+        let statistics = run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+        format!("{:#?}\n{:#?}", statistics.findings, statistics.runtimes)
+    };
+    let (one, three) = (run_with(1), run_with(3));
+    assert_eq!(one, three);
+    assert!(one.contains("tract"));
+}
+
+#[test]
+fn a_stopped_campaign_keeps_what_it_has() {
+    let open = || runtime::open(&runtime::select(Some("in-house"))?);
+    let options = Options { generator: Generator::default(), seed: 3, cases: None, time: None, threads: 2 };
+    let stop = AtomicBool::new(false);
+    let statistics = run(&options, &open, &stop, &|so_far| {
+        if so_far.cases >= 640 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let statistics = statistics.unwrap();
+    assert!(statistics.cases >= 640 && statistics.cases % BLOCK == 0, "{}", statistics.cases);
+    assert_eq!(statistics.valid + statistics.invalid + statistics.unspecified, statistics.cases);
+}

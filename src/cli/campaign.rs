@@ -1,0 +1,221 @@
+//! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::report::one_line;
+use super::{Ending, reproduce};
+use crate::campaign::{self, Options, RuntimeStatistics, Statistics};
+use crate::case::Generator;
+use crate::operator::{OPERATORS, Operator, UnknownOperator};
+use crate::runtime::{self, RuntimeId};
+
+/// Generate cases, run them on every runtime, and list the distinct findings
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck campaign --for 60s --seed 7 --operator reshape")]
+pub(super) struct Arguments {
+    /// How long to go on, such as `90s` or `8h` [default: until stopped, or as many as --cases]
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    time: Option<Duration>,
+    /// How many cases to run
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// The seed: the same one gives the same cases on every machine
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Operators to draw cases of, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
+    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
+    #[arg(long, value_name = "LIST")]
+    runtimes: Option<String>,
+    /// Threads to use [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
+    name.trim().parse()
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let ids = runtime::select(arguments.runtimes.as_deref())?;
+    // Opened once here, so that provisioning and its errors come before anything else.
+    let opened: Vec<RuntimeId> = runtime::open(&ids)?.iter().map(|runtime| runtime.id().clone()).collect();
+    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
+    let options = Options {
+        generator: Generator::new(operators),
+        seed: arguments.seed,
+        cases: arguments.cases,
+        time: arguments.time,
+        threads: arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
+    let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
+    eprintln!("Seed {}; runtimes: {}", options.seed, names.join(", "));
+    let progress = Progress::new(&options);
+    let statistics = campaign::run(&options, &|| runtime::open(&ids), &stop, &|so_far| progress.show(so_far))?;
+    progress.finish();
+    write(&statistics, io::stdout().lock())?;
+    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+}
+
+/// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
+struct Progress {
+    bar: Option<ProgressBar>,
+    shown: Mutex<Instant>,
+}
+
+impl Progress {
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn new(options: &Options) -> Progress {
+        let bar = io::stderr().is_terminal().then(|| {
+            let whole = options.time.map(|time| time.as_secs()).or(options.cases);
+            let bar = whole.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Progress { bar, shown: Mutex::new(Instant::now()) }
+    }
+
+    fn show(&self, so_far: &Statistics) {
+        if let Some(bar) = &self.bar {
+            let by_time = bar.length().is_some_and(|length| length != so_far.cases);
+            bar.set_position(if by_time { so_far.elapsed.as_secs() } else { so_far.cases });
+            bar.set_message(line(so_far));
+            return;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.elapsed() >= Self::EVERY {
+            *shown = Instant::now();
+            eprintln!("{:.0?}: {}", so_far.elapsed, line(so_far));
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn line(so_far: &Statistics) -> String {
+    let unsupported: Vec<String> = so_far
+        .runtimes
+        .iter()
+        .filter(|runtime| !runtime.unsupported.is_empty())
+        .map(|runtime| format!("{} {}", runtime.id, unsupported(runtime)))
+        .collect();
+    let findings = so_far.findings.len();
+    let mut line = format!("{} cases, {:.0} a second, {findings} findings", so_far.cases, rate(so_far));
+    if !unsupported.is_empty() {
+        line += &format!("; unsupported: {}", unsupported.join(", "));
+    }
+    line
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is shown in whole cases")]
+fn rate(statistics: &Statistics) -> f64 {
+    statistics.cases as f64 / statistics.elapsed.as_secs_f64().max(1e-9)
+}
+
+fn unsupported(runtime: &RuntimeStatistics) -> u64 {
+    runtime.unsupported.values().sum()
+}
+
+fn write(statistics: &Statistics, mut to: impl Write) -> io::Result<()> {
+    let percent = |part: u64| part * 100 / statistics.cases.max(1);
+    writeln!(
+        to,
+        "{} cases in {:.1?}, {:.0} a second: {} % valid, {} % invalid ({} % by exactly one rule), {} % left open\n",
+        statistics.cases,
+        statistics.elapsed,
+        rate(statistics),
+        percent(statistics.valid),
+        percent(statistics.invalid),
+        percent(statistics.invalid_by_intent),
+        percent(statistics.unspecified),
+    )?;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["runtime", "version", "agreed", "tolerated", "unsupported", "wrong", "unclassified"]);
+    for runtime in &statistics.runtimes {
+        table.add_row([
+            runtime.id.to_string(),
+            runtime.id.version.clone(),
+            runtime.agreed.to_string(),
+            runtime.tolerated.values().sum::<u64>().to_string(),
+            unsupported(runtime).to_string(),
+            runtime.wrong.to_string(),
+            runtime.unclassified.to_string(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(to, "{}", table.trim_fmt())?;
+    write_gaps(statistics, &mut to)?;
+    for runtime in &statistics.runtimes {
+        if let Some(message) = &runtime.unclassified_message {
+            writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
+        }
+    }
+    match statistics.findings.len() {
+        0 => writeln!(to, "\nNo findings."),
+        count => {
+            writeln!(to, "\n{count} distinct findings, the most severe first:")?;
+            for (number, (signature, finding)) in (1..).zip(&statistics.findings) {
+                let runtimes: Vec<String> = finding.runtimes.iter().map(ToString::to_string).collect();
+                writeln!(to, "\n{number}. {signature}")?;
+                writeln!(to, "   {} times, on {}", finding.count, runtimes.join(", "))?;
+                if let Some(rule) = signature.rule {
+                    writeln!(to, "   {} ({})", rule.text().sentence, rule.text().source)?;
+                }
+                if !finding.message.is_empty() {
+                    writeln!(to, "   \"{}\"", one_line(&finding.message))?;
+                }
+                writeln!(to, "   {}", reproduce(&finding.case))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What each runtime lacks, by operator version: never in silence, and on one line a gap.
+fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    for runtime in &statistics.runtimes {
+        let mut gaps: Vec<(&str, Vec<String>, u64)> = Vec::new();
+        for (tally, count) in &runtime.unsupported {
+            let cell = format!("{}-{}", tally.operator, tally.version);
+            match gaps.iter_mut().find(|(gap, _, _)| *gap == tally.gap) {
+                Some((_, cells, sum)) => {
+                    *sum += count;
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
+                }
+                None => gaps.push((tally.gap, vec![cell], *count)),
+            }
+        }
+        for (gap, cells, count) in gaps {
+            let types = runtime.unsupported.keys().filter(|t| t.gap == gap).filter_map(|t| t.element_type);
+            let types: std::collections::BTreeSet<_> = types.collect();
+            let types = match types.len() {
+                0..=12 => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
+                many => format!("{many} types"),
+            };
+            writeln!(to, "\n{} {gap}: {count} cases of {} ({types})", runtime.id, cells.join(" "))?;
+        }
+    }
+    Ok(())
+}

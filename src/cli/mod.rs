@@ -1,0 +1,80 @@
+//! The command line: one file for each subcommand, and what they share.
+
+mod campaign;
+mod report;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Differential testing of ONNX runtimes: do they agree, and who is wrong?
+#[derive(Debug, Parser)]
+#[command(name = "crosscheck", version, about, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Arguments),
+    Campaign(campaign::Arguments),
+}
+
+const AFTER_HELP: &str = "Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot \
+                          take part.";
+
+/// What a subcommand came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    NothingWrong,
+    Finding,
+    BadInput,
+}
+
+/// Runs the program with the arguments of the process.
+pub fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Campaign(arguments) => campaign::run(&arguments),
+    };
+    match result {
+        Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
+        Ok(Ending::Finding) => ExitCode::from(1),
+        Ok(Ending::BadInput) => ExitCode::from(2),
+        // Whoever reads the output has had enough of it, as `head` does: that is no error.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    kind == Some(std::io::ErrorKind::BrokenPipe)
+}
+
+/// The command that runs a case again, ready to paste into a shell.
+fn reproduce(case: &str) -> String {
+    format!("crosscheck run '{}'", case.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_reproducing_command_survives_the_shell() {
+        assert_eq!(reproduce("Shape@28 float[]"), "crosscheck run 'Shape@28 float[]'");
+        assert_eq!(reproduce(r#"Shape@28 string[1]{"it's"}"#), r#"crosscheck run 'Shape@28 string[1]{"it'\''s"}'"#);
+    }
+}

@@ -1,0 +1,235 @@
+//! What is shown of one case: for people, or as JSON. Both show the same [`Report`].
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::case::{Case, describe};
+use crate::operator::{Answer, Expectation};
+use crate::runtime::{Execution, Outcome, Runtime, RuntimeId, Stage};
+use crate::tensor::Tensor;
+use crate::verdict::{Judgement, Tolerance, classes, judge, reaction};
+use crate::{model, operator};
+
+/// Elements of a tensor that are shown at the most.
+const SHOWN: usize = 16;
+
+/// One case, executed and judged.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    case: String,
+    /// Such as `Reshape-14`.
+    operator_version: String,
+    expectation: ExpectationReport,
+    classes: Vec<ClassReport>,
+    judgements: Vec<JudgementReport>,
+    /// Whether a runtime is wrong.
+    pub(super) finding: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ExpectationReport {
+    /// `defined`, `reject` or `unspecified`.
+    kind: &'static str,
+    /// The outputs, or all that is tolerated; a refusal is `refusal`.
+    answers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<RuleReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct RuleReport {
+    id: &'static str,
+    sentence: &'static str,
+    source: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct ClassReport {
+    /// `answer`, `refused`, `unsupported`, `panicked` or `unclassified`.
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'static str>,
+    /// The outputs of an answer.
+    outputs: Vec<OutputReport>,
+    /// What the runtime says, in neutral words and in its own; empty for an answer.
+    reaction: &'static str,
+    message: String,
+    runtimes: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct OutputReport {
+    tensor: String,
+    /// The runtime's own element type, where it is none of ONNX's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    native_type: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct JudgementReport {
+    runtime: String,
+    version: String,
+    /// `agrees`, `tolerated`, `unsupported` or `wrong`.
+    kind: &'static str,
+    /// Every way in which it is wrong, by name.
+    discrepancies: Vec<&'static str>,
+    /// The same in words.
+    sentence: String,
+}
+
+impl Report {
+    /// Executes a case on every runtime and judges what they did.
+    pub(super) fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
+        let tensors = case.tensors();
+        let expectation = case.expectation(&tensors);
+        let job = model::job(case, &tensors);
+        let executed: Vec<(RuntimeId, Execution)> = runtimes
+            .iter_mut()
+            .flat_map(|runtime| {
+                let id = runtime.id().clone();
+                runtime.execute(std::slice::from_ref(&job)).into_iter().map(move |execution| (id.clone(), execution))
+            })
+            .collect();
+        let results: Vec<(&RuntimeId, &Execution)> = executed.iter().map(|(id, execution)| (id, execution)).collect();
+        let judgements = judge(&expectation, &results);
+        let version = case.operator.version_at(case.opset).map_or(0, |version| version.since);
+        Report {
+            case: case.to_string(),
+            operator_version: format!("{}-{version}", case.operator),
+            expectation: ExpectationReport::new(&expectation),
+            classes: classes(&results)
+                .iter()
+                .map(|class| {
+                    let runtimes = class.members.iter().map(|&i| results[i].0.to_string()).collect();
+                    ClassReport::new(class.outcome, class.message, runtimes)
+                })
+                .collect(),
+            finding: judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
+            judgements: results
+                .iter()
+                .zip(&judgements)
+                .map(|((id, execution), judgement)| JudgementReport::new(id, execution, judgement))
+                .collect(),
+        }
+    }
+
+    /// Shows the report to a person.
+    pub(super) fn write(&self, mut to: impl Write) -> io::Result<()> {
+        writeln!(to, "{}\n", self.case)?;
+        let demand = match self.expectation.kind {
+            "defined" => "demands",
+            "reject" => "demands a refusal",
+            _ => "leaves open, and these are tolerated:",
+        };
+        writeln!(to, "The specification of {} {demand}", self.operator_version)?;
+        for answer in self.expectation.answers.iter().filter(|_| self.expectation.kind != "reject") {
+            writeln!(to, "    {answer}")?;
+        }
+        if let Some(rule) = &self.expectation.rule {
+            writeln!(to, "    {} ({}; rule {})", rule.sentence, rule.source, rule.id)?;
+        }
+        writeln!(to)?;
+        for class in &self.classes {
+            let outputs: Vec<String> = class
+                .outputs
+                .iter()
+                .map(|output| match output.native_type {
+                    Some(native) => format!("{} handed over as {native}", output.tensor),
+                    None => output.tensor.clone(),
+                })
+                .collect();
+            let what = match (class.kind, class.stage) {
+                ("answer", _) => format!("answer {}", outputs.join(", ")),
+                (kind, Some(stage)) => format!("{kind} at {stage}: {}", class.reaction),
+                (kind, None) => format!("{kind}: {}", class.reaction),
+            };
+            writeln!(to, "{}\n    {what}", class.runtimes.join(", "))?;
+            if !class.message.is_empty() {
+                writeln!(to, "    \"{}\"", one_line(&class.message))?;
+            }
+        }
+        writeln!(to)?;
+        let width = self.judgements.iter().map(|j| j.runtime.len()).max().unwrap_or(0);
+        for judgement in &self.judgements {
+            let mark = if judgement.kind == "wrong" { "WRONG" } else { judgement.kind };
+            let line = format!("{:width$}  {mark:11}  {}", judgement.runtime, judgement.sentence);
+            writeln!(to, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl ExpectationReport {
+    fn new(expectation: &Expectation) -> ExpectationReport {
+        let text = |outputs: &Vec<Tensor>| outputs.iter().map(|t| describe(t, SHOWN)).collect::<Vec<_>>().join(", ");
+        let (kind, answers) = match expectation {
+            Expectation::Defined(outputs) => ("defined", vec![text(outputs)]),
+            Expectation::Reject { .. } => ("reject", vec!["refusal".to_owned()]),
+            Expectation::Unspecified { tolerated, .. } => {
+                let answers = tolerated.iter().map(|answer| match answer {
+                    Answer::Outputs(outputs) => text(outputs),
+                    Answer::Refusal => "refusal".to_owned(),
+                });
+                ("unspecified", answers.collect())
+            }
+        };
+        let rule = expectation.rule().map(|rule| {
+            let operator::Text { id, sentence, source } = *rule.text();
+            RuleReport { id, sentence, source }
+        });
+        ExpectationReport { kind, answers, rule }
+    }
+}
+
+impl ClassReport {
+    fn new(outcome: &Outcome, message: &str, runtimes: Vec<String>) -> ClassReport {
+        let mut outputs = Vec::new();
+        let (kind, stage) = match outcome {
+            Outcome::Answer(answered) => {
+                outputs.extend(answered.iter().map(|output| OutputReport {
+                    tensor: describe(&output.tensor, SHOWN),
+                    native_type: output.native_type,
+                }));
+                ("answer", None)
+            }
+            Outcome::Refused { stage, .. } => ("refused", Some(*stage)),
+            Outcome::Unsupported(_) => ("unsupported", None),
+            Outcome::Panicked { stage } => ("panicked", Some(*stage)),
+            Outcome::Unclassified { stage } => ("unclassified", Some(*stage)),
+        };
+        let stage = stage.map(|stage| match stage {
+            Stage::Load => "load",
+            Stage::Run => "run",
+        });
+        ClassReport { kind, stage, outputs, reaction: reaction(outcome), message: message.to_owned(), runtimes }
+    }
+}
+
+impl JudgementReport {
+    fn new(id: &RuntimeId, execution: &Execution, judgement: &Judgement) -> JudgementReport {
+        let mut discrepancies = Vec::new();
+        let (kind, sentence) = match judgement {
+            Judgement::Agrees => ("agrees", String::new()),
+            Judgement::Tolerated(Tolerance::Rule(rule)) => ("tolerated", format!("the texts leave room ({rule})")),
+            Judgement::Tolerated(Tolerance::NanPayload) => ("tolerated", "the payload of a NaN is changed".to_owned()),
+            Judgement::Unsupported(_) => ("unsupported", reaction(&execution.outcome).to_owned()),
+            Judgement::Wrong(found) => {
+                discrepancies.extend(found.iter().map(|d| d.id()));
+                ("wrong", found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and "))
+            }
+        };
+        let (runtime, version) = (id.to_string(), id.version.clone());
+        JudgementReport { runtime, version, kind, discrepancies, sentence }
+    }
+}
+
+/// A message on one line, cut where it gets long.
+pub(super) fn one_line(message: &str) -> String {
+    const LONGEST: usize = 240;
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
+    }
+}

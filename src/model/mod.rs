@@ -1,0 +1,238 @@
+//! A case as an ONNX model with the feeds for its graph inputs.
+
+pub mod proto;
+pub mod tensor_proto;
+
+use std::collections::HashMap;
+
+use prost::Message;
+
+use crate::case::{Case, Declared, Wiring};
+use crate::operator::{Attribute, AttributeValue};
+use crate::tensor::{ElementType, Tensor};
+use proto::{
+    AttributeProto, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
+};
+
+/// What a runtime is given: a serialized model, and a tensor for each graph input that it has to feed.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// A `ModelProto`.
+    pub model: Vec<u8>,
+    /// By name of the graph input.
+    pub feeds: Vec<(String, Tensor)>,
+}
+
+/// The IR version that came with an opset.
+pub fn usual_ir(opset: u8) -> u8 {
+    /// The first opset of each IR version from 4 on.
+    const FIRST_OPSETS: [(u8, u8); 11] =
+        [(9, 4), (10, 5), (11, 6), (12, 7), (15, 8), (19, 9), (21, 10), (23, 11), (24, 12), (25, 13), (28, 14)];
+    FIRST_OPSETS.iter().rev().find(|(first, _)| *first <= opset).map_or(3, |(_, ir)| *ir)
+}
+
+/// The job of a case whose operands are `tensors`.
+pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
+    let types = case.operands.iter().flatten().map(|operand| operand.element_type);
+    let ir = types.map(ElementType::since_ir).fold(usual_ir(case.opset), u8::max);
+    let mut graph = GraphProto { name: Some("crosscheck".to_owned()), ..GraphProto::default() };
+    let mut feeds = Vec::new();
+    let mut symbols = Symbols::default();
+    let mut input_names = Vec::new();
+    let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
+    for (index, (operand, tensor)) in case.operands.iter().zip(tensors).enumerate() {
+        let (Some(operand), Some(tensor)) = (operand, tensor) else {
+            input_names.push(String::new());
+            continue;
+        };
+        let name = specs.get(index).map_or_else(|| format!("input_{index}"), |spec| spec.name.to_owned());
+        match operand.wiring {
+            Wiring::Input(declared) => {
+                let shape = symbols.shape(&name, &operand.dims, declared);
+                graph.input.push(value_info(&name, operand.element_type, shape));
+                feeds.push((name.clone(), tensor.clone()));
+            }
+            Wiring::Initializer(encoding) => {
+                graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
+                if ir < 4 {
+                    // Before IR 4 every initializer is the default value of a graph input.
+                    let shape = symbols.shape(&name, &operand.dims, Declared::Static);
+                    graph.input.push(value_info(&name, operand.element_type, shape));
+                }
+            }
+            Wiring::Constant(encoding) => {
+                let value = AttributeProto {
+                    name: Some("value".to_owned()),
+                    t: Some(tensor_proto::write(&name, tensor, encoding)),
+                    r#type: Some(attribute_type::TENSOR),
+                    ..AttributeProto::default()
+                };
+                graph.node.push(node("Constant", vec![], &name, vec![value]));
+            }
+        }
+        input_names.push(name);
+    }
+    let attributes = case.attributes.iter().map(attribute).collect();
+    graph.node.push(node(case.operator.name, input_names, OUTPUT, attributes));
+    let (element_type, rank) = case.operator.declared_output(case.opset, &case.attributes, tensors);
+    let shape = rank.map(|rank| {
+        let dim = |i| Dimension { value: Some(DimensionValue::Symbol(format!("{OUTPUT}_{i}"))) };
+        TensorShapeProto { dim: (0..rank).map(dim).collect() }
+    });
+    graph.output.push(value_info(OUTPUT, element_type, shape));
+    let model = ModelProto {
+        ir_version: Some(i64::from(ir)),
+        producer_name: Some("onnx-crosscheck".to_owned()),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: Some(i64::from(case.opset)) }],
+    };
+    Job { model: model.encode_to_vec(), feeds }
+}
+
+/// The name of the graph output.
+const OUTPUT: &str = "output";
+
+fn node(op_type: &str, input: Vec<String>, output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
+    NodeProto {
+        input,
+        output: vec![output.to_owned()],
+        name: Some(format!("{op_type}_{output}")),
+        op_type: Some(op_type.to_owned()),
+        attribute,
+        domain: None,
+    }
+}
+
+fn attribute(attribute: &Attribute) -> AttributeProto {
+    let mut proto = AttributeProto { name: Some(attribute.name.clone()), ..AttributeProto::default() };
+    proto.r#type = Some(match &attribute.value {
+        AttributeValue::Int(value) => {
+            proto.i = Some(*value);
+            attribute_type::INT
+        }
+        AttributeValue::Ints(values) => {
+            proto.ints.clone_from(values);
+            attribute_type::INTS
+        }
+        AttributeValue::Float(bits) => {
+            proto.f = Some(f32::from_bits(*bits));
+            attribute_type::FLOAT
+        }
+        AttributeValue::String(text) => {
+            proto.s = Some(text.clone().into_bytes());
+            attribute_type::STRING
+        }
+    });
+    proto
+}
+
+/// An attribute read back; `None` if it is of a kind that no case has.
+pub fn read_attribute(proto: &AttributeProto) -> Option<Attribute> {
+    let value = match proto.r#type? {
+        // A kind without its value is the default of that kind.
+        attribute_type::INT => AttributeValue::Int(proto.i.unwrap_or(0)),
+        attribute_type::INTS => AttributeValue::Ints(proto.ints.clone()),
+        attribute_type::FLOAT => AttributeValue::Float(proto.f.unwrap_or(0.0).to_bits()),
+        attribute_type::STRING => AttributeValue::String(String::from_utf8(proto.s.clone().unwrap_or_default()).ok()?),
+        _ => return None,
+    };
+    Some(Attribute { name: proto.name.clone().unwrap_or_default(), value })
+}
+
+fn value_info(name: &str, element_type: ElementType, shape: Option<TensorShapeProto>) -> ValueInfoProto {
+    ValueInfoProto {
+        name: Some(name.to_owned()),
+        r#type: Some(TypeProto {
+            tensor_type: Some(TensorTypeProto { elem_type: Some(element_type.data_type()), shape }),
+        }),
+    }
+}
+
+/// The symbols of a graph: dims that are declared as shared have one symbol for one size.
+#[derive(Default)]
+struct Symbols {
+    by_size: HashMap<i64, String>,
+}
+
+impl Symbols {
+    fn shape(&mut self, name: &str, dims: &[i64], declared: Declared) -> Option<TensorShapeProto> {
+        let dim = |(i, &size): (usize, &i64)| {
+            let value = match declared {
+                Declared::Static | Declared::Unranked => DimensionValue::Size(size),
+                Declared::Symbolic => DimensionValue::Symbol(format!("{name}_{i}")),
+                Declared::Shared => {
+                    let next = format!("shared_{}", self.by_size.len());
+                    DimensionValue::Symbol(self.by_size.entry(size).or_insert(next).clone())
+                }
+            };
+            Dimension { value: Some(value) }
+        };
+        let dim: Vec<Dimension> = dims.iter().enumerate().map(dim).collect();
+        (declared != Declared::Unranked).then_some(TensorShapeProto { dim })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(line: &str) -> (ModelProto, Vec<(String, Tensor)>) {
+        let case: Case = line.parse().unwrap();
+        let Job { model, feeds } = job(&case, &case.tensors());
+        (ModelProto::decode(&model[..]).unwrap(), feeds)
+    }
+
+    fn dims(info: &ValueInfoProto) -> Option<Vec<String>> {
+        let shape = info.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref()?;
+        let text = |dim: &Dimension| match dim.value.as_ref().unwrap() {
+            DimensionValue::Size(size) => size.to_string(),
+            DimensionValue::Symbol(symbol) => symbol.clone(),
+        };
+        Some(shape.dim.iter().map(text).collect())
+    }
+
+    #[test]
+    fn the_ir_version_fits_opset_and_types() {
+        let ir = |line| model(line).0.ir_version.unwrap();
+        let usual: Vec<u8> = (1..=28).map(usual_ir).collect();
+        assert_eq!(usual, [3, 3, 3, 3, 3, 3, 3, 3, 4, 5, 6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14]);
+        assert_eq!(ir("Shape@13 float[1]"), 7);
+        assert_eq!(ir("Shape@1 int2[1]"), 13, "a type that is not the version's own still needs its IR");
+    }
+
+    #[test]
+    fn operands_are_wired_as_the_case_says() {
+        let (proto, feeds) =
+            model("Reshape@14 allowzero=0 float[2,3,2]:input(shared) int64[2]{3,4}:initializer(typed)");
+        let graph = proto.graph.unwrap();
+        assert_eq!(graph.node.len(), 1);
+        assert_eq!(graph.node[0].input, ["data", "shape"]);
+        assert_eq!(graph.node[0].attribute[0].i, Some(0), "a 0 is written");
+        assert_eq!(dims(&graph.input[0]).unwrap(), ["shared_0", "shared_1", "shared_0"]);
+        assert_eq!(graph.initializer[0].int64_data, [3, 4]);
+        assert_eq!(dims(&graph.output[0]).unwrap(), ["output_0", "output_1"]);
+        assert_eq!(feeds.len(), 1);
+
+        let (proto, feeds) = model("Reshape@5 float[2]:input(unranked) int64[1]{2}:constant");
+        let graph = proto.graph.unwrap();
+        assert_eq!((graph.node.len(), graph.input.len(), feeds.len()), (2, 1, 1));
+        assert_eq!(graph.node[0].op_type.as_deref(), Some("Constant"));
+        assert_eq!(dims(&graph.input[0]), None);
+
+        let (proto, feeds) = model("Shape@8 float[2]:initializer");
+        let graph = proto.graph.unwrap();
+        assert_eq!((graph.input.len(), feeds.len()), (1, 0), "an initializer of IR 3 is a graph input too");
+
+        let (proto, _) = model("Reshape@5 float[2] _");
+        assert_eq!(proto.graph.unwrap().node[0].input, ["data", ""]);
+    }
+
+    #[test]
+    fn an_attribute_of_zero_goes_on_the_wire() {
+        let case: Case = "Shape@15 end=0 float[2]".parse().unwrap();
+        let bytes = job(&case, &case.tensors()).model;
+        // Field 3 (`i`), a varint, with the value 0.
+        assert!(bytes.windows(2).any(|pair| pair == [0x18, 0x00]));
+    }
+}

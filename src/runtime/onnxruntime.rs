@@ -1,0 +1,262 @@
+//! onnxruntime through the `ort` crate, which loads the library of the pinned release at run time.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+use std::ptr;
+use std::sync::OnceLock;
+
+use ort::AsPointer;
+use ort::environment::Environment;
+use ort::logging::LogLevel;
+use ort::memory::Allocator;
+use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
+use ort::session::{Session, SessionInputValue};
+use ort::value::{DynTensor, DynTensorRef, Shape, TensorElementType, ValueType};
+
+use super::{
+    Class, Declaration, Execution, Gap, Kind, OpenError, Output, Phrase, Reason, Runtime, RuntimeId, Stage, provision,
+};
+use crate::model::Job;
+use crate::tensor::{ElementType, Elements, Tensor};
+
+pub(super) static KIND: Kind =
+    Kind { name: "onnxruntime", version: provision::ONNXRUNTIME_VERSION, configurations: &["disabled", "all"], open };
+
+/// What messages of onnxruntime mean. They begin with the error code that it gave.
+const PHRASES: &[Phrase] = {
+    use Class::{Refused, Unsupported};
+    &[
+        (&["NotImplemented:", "Could not find an implementation for"], Unsupported(Gap::Kernel)),
+        (&["MLDataType for:", "is not currently registered or supported"], Unsupported(Gap::ElementType)),
+        (&["Unsupported model IR version"], Unsupported(Gap::Ir)),
+        (&["only *guarantees* support for models stamped with official released onnx opset"], Unsupported(Gap::Opset)),
+        (&["InvalidGraph:", "Unrecognized attribute"], Refused(Reason::Attribute)),
+        (&["InvalidGraph:", "Mismatched attribute type"], Refused(Reason::Attribute)),
+        (&["InvalidGraph:", "appeared multiple times"], Refused(Reason::Attribute)),
+        (&["Attribute shape is not set"], Refused(Reason::Attribute)),
+        (&["InvalidGraph:", "has an empty string in the graph"], Refused(Reason::Inputs)),
+        (&["InvalidGraph:", "input size", "not in range"], Refused(Reason::Inputs)),
+        (&["InvalidGraph:", "Type Error: Type", "of input parameter", "is invalid"], Refused(Reason::ElementType)),
+        (&["SafeIntOnOverflow"], Refused(Reason::Size)),
+        (&["The requested shape has too many elements"], Refused(Reason::Size)),
+        (&["[ShapeInferenceError]", "Dimension product overflow"], Refused(Reason::Size)),
+        (&["[ShapeInferenceError]", "for attribute 'axis'"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "Dimension could not be inferred"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "Invalid Target shape product of 0"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "Invalid dimension value"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "Invalid position of 0"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "Target shape may not have multiple -1"], Refused(Reason::Value)),
+        (&["[ShapeInferenceError]", "shape input must be 1D tensor"], Refused(Reason::Value)),
+        (&["running Flatten node", "axis is not in valid range"], Refused(Reason::Value)),
+        (&["running Flatten node", "The rank of input tensor must be >= axis"], Refused(Reason::Value)),
+        (&["running Reshape node", "cannot be reshaped to the requested shape"], Refused(Reason::Value)),
+        (&["running Reshape node", "exceeds the dimension size of the input tensor"], Refused(Reason::Value)),
+        (&["running Reshape node", "A dimension cannot be less than -1"], Refused(Reason::Value)),
+        (&["running Reshape node", "At most one dimension can be -1"], Refused(Reason::Value)),
+        (&["running Reshape node", "A shape tensor must be a vector tensor"], Refused(Reason::Value)),
+    ]
+};
+
+struct OnnxRuntime {
+    id: RuntimeId,
+    builder: SessionBuilder,
+    allocator: Allocator,
+}
+
+fn open(id: &RuntimeId) -> Result<Box<dyn Runtime>, OpenError> {
+    let failed = |reason: String| OpenError { runtime: id.to_string(), reason };
+    let level = match id.configuration.as_str() {
+        "disabled" => GraphOptimizationLevel::Disable,
+        _ => GraphOptimizationLevel::All,
+    };
+    let (environment, version) = environment().map_err(failed)?;
+    let builder = Session::builder(environment)
+        .and_then(|builder| Ok(builder.with_optimization_level(level)?.with_intra_threads(1)?.with_inter_threads(1)?))
+        .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
+        .map_err(|error| failed(error.to_string()))?;
+    // With a library of the user's own, the version is what that library says.
+    let id = RuntimeId { version: version.clone(), ..id.clone() };
+    Ok(Box::new(OnnxRuntime { id, builder, allocator: Allocator::default() }))
+}
+
+/// The one environment of this process and the version of its library; the library is provisioned on first use.
+fn environment() -> Result<&'static (Environment, String), String> {
+    static ENVIRONMENT: OnceLock<Result<(Environment, String), String>> = OnceLock::new();
+    ENVIRONMENT
+        .get_or_init(|| {
+            let library = provision::onnxruntime_library().map_err(|error| error.to_string())?;
+            let version = library_version(&library)?;
+            let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+            let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
+            environment.set_log_level(LogLevel::Fatal);
+            Ok((environment, version))
+        })
+        .as_ref()
+        .map_err(Clone::clone)
+}
+
+/// The version that a library says it has. A file that is not an onnxruntime library is found out here.
+fn library_version(path: &Path) -> Result<String, String> {
+    type GetApiBase = unsafe extern "C" fn() -> *const ort::sys::OrtApiBase;
+    let failed = |error: libloading::Error| format!("{} is not an onnxruntime library: {error}", path.display());
+    // SAFETY: loading runs the library's initializers; the user, or provisioning, vouches for the file.
+    let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
+    // SAFETY: this is the type of the symbol in onnxruntime's C API.
+    let get_base = unsafe { library.get::<GetApiBase>(b"OrtGetApiBase") }.map_err(failed)?;
+    // SAFETY: the function takes nothing and returns a static structure, or null.
+    let base = unsafe { get_base().as_ref() }.ok_or_else(|| format!("{} has no API", path.display()))?;
+    // SAFETY: the function takes nothing and returns a static string.
+    let version = unsafe { CStr::from_ptr((base.GetVersionString)()) };
+    Ok(version.to_string_lossy().into_owned())
+}
+
+impl Runtime for OnnxRuntime {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+        jobs.iter().map(|job| self.run(job)).collect()
+    }
+}
+
+impl OnnxRuntime {
+    fn run(&mut self, job: &Job) -> Execution {
+        let failure = |stage, error: ort::Error, declared| {
+            Execution::failure(stage, format!("{:?}: {}", error.code(), error.message()), PHRASES, declared)
+        };
+        let mut session = match self.builder.commit_from_memory(&job.model) {
+            Ok(session) => session,
+            Err(error) => return failure(Stage::Load, error, None),
+        };
+        let declared: Vec<Declaration> = session.outputs().iter().map(|outlet| declaration(outlet.dtype())).collect();
+        match self.feed_and_run(&mut session, job) {
+            Ok(outputs) => Execution::answer(outputs, declared),
+            Err(error) => failure(Stage::Run, error, Some(declared)),
+        }
+    }
+
+    fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Vec<Output>> {
+        let mut feeds = Vec::with_capacity(job.feeds.len());
+        for (name, tensor) in &job.feeds {
+            feeds.push((name.as_str(), SessionInputValue::from(self.value(tensor)?)));
+        }
+        let outputs = session.run(feeds)?;
+        outputs.values().map(|value| read(value.downcast()?).map(Output::new)).collect()
+    }
+
+    /// A tensor of onnxruntime with the same elements.
+    fn value(&self, tensor: &Tensor) -> ort::Result<DynTensor> {
+        let element_type = native_type(tensor.element_type());
+        let mut value = DynTensor::new(&self.allocator, element_type, Shape::new(tensor.dims().iter().copied()))?;
+        match tensor.elements() {
+            Elements::Packed(bytes) if !bytes.is_empty() => {
+                // SAFETY: onnxruntime allocated as many bytes as the dims' elements take when packed, which is what a
+                // tensor holds; the two buffers are not the same.
+                unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), value.data_ptr_mut().cast(), bytes.len()) };
+            }
+            Elements::Packed(_) => {}
+            Elements::Strings(strings) => {
+                for (index, string) in strings.iter().enumerate() {
+                    fill_string(&mut value, index, string)?;
+                }
+            }
+        }
+        Ok(value)
+    }
+}
+
+/// Sets one element of a string tensor. The length is given, so that an embedded NUL is an ordinary byte.
+fn fill_string(value: &mut DynTensor, index: usize, string: &[u8]) -> ort::Result<()> {
+    let mut buffer: *mut c_char = ptr::null_mut();
+    // SAFETY: the value is a live string tensor; onnxruntime checks the index and gives a buffer of the length.
+    unsafe {
+        let fill = ort::api().GetResizedStringTensorElementBuffer;
+        ort::Error::result_from_status(fill(value.ptr_mut(), index, string.len(), &raw mut buffer))?;
+        if !string.is_empty() {
+            ptr::copy_nonoverlapping(string.as_ptr(), buffer.cast(), string.len());
+        }
+    }
+    Ok(())
+}
+
+/// The tensor that a value of onnxruntime is.
+fn read(value: DynTensorRef) -> ort::Result<Tensor> {
+    let broken = |what: String| ort::Error::new(format!("the output cannot be read: {what}"));
+    let element_type =
+        our_type(*value.data_type()).ok_or_else(|| broken(format!("its type is {}", value.data_type())))?;
+    let dims: Vec<i64> = value.shape().iter().copied().collect();
+    let count = crate::tensor::element_count(&dims).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
+    if element_type == ElementType::String {
+        return Tensor::from_strings(dims, read_strings(&value, count)?).map_err(|error| broken(error.to_string()));
+    }
+    let size = element_type.packed_bytes(count).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
+    let mut bytes = vec![0; size];
+    if size > 0 {
+        // SAFETY: an output of this type and these dims holds so many bytes, and both buffers are live.
+        unsafe { ptr::copy_nonoverlapping(value.data_ptr().cast(), bytes.as_mut_ptr(), size) };
+    }
+    Tensor::from_packed(element_type, dims, bytes).map_err(|error| broken(error.to_string()))
+}
+
+fn read_strings(value: &DynTensor, count: usize) -> ort::Result<Vec<Vec<u8>>> {
+    let mut strings = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut length = 0;
+        // SAFETY: the value is a live string tensor; onnxruntime checks the index, and the buffer has the length that
+        // it gave.
+        unsafe {
+            ort::Error::result_from_status((ort::api().GetStringTensorElementLength)(
+                value.ptr(),
+                index,
+                &raw mut length,
+            ))?;
+            let mut string = vec![0_u8; length];
+            let buffer: *mut c_void = string.as_mut_ptr().cast();
+            ort::Error::result_from_status((ort::api().GetStringTensorElement)(value.ptr(), length, index, buffer))?;
+            strings.push(string);
+        }
+    }
+    Ok(strings)
+}
+
+fn declaration(declared: &ValueType) -> Declaration {
+    let dims = declared.tensor_shape().map(|shape| shape.iter().map(|&d| (d >= 0).then_some(d)).collect::<Vec<_>>());
+    // The API gives no dims both for a scalar and for a rank that is left open.
+    Declaration { element_type: declared.tensor_type().and_then(our_type), dims: dims.filter(|dims| !dims.is_empty()) }
+}
+
+fn our_type(native: TensorElementType) -> Option<ElementType> {
+    ElementType::ALL.into_iter().find(|&t| native_type(t) == native)
+}
+
+fn native_type(element_type: ElementType) -> TensorElementType {
+    match element_type {
+        ElementType::Float16 => TensorElementType::Float16,
+        ElementType::Float => TensorElementType::Float32,
+        ElementType::Double => TensorElementType::Float64,
+        ElementType::Bool => TensorElementType::Bool,
+        ElementType::String => TensorElementType::String,
+        ElementType::Int8 => TensorElementType::Int8,
+        ElementType::Int16 => TensorElementType::Int16,
+        ElementType::Int32 => TensorElementType::Int32,
+        ElementType::Int64 => TensorElementType::Int64,
+        ElementType::Uint8 => TensorElementType::Uint8,
+        ElementType::Uint16 => TensorElementType::Uint16,
+        ElementType::Uint32 => TensorElementType::Uint32,
+        ElementType::Uint64 => TensorElementType::Uint64,
+        ElementType::Complex64 => TensorElementType::Complex64,
+        ElementType::Complex128 => TensorElementType::Complex128,
+        ElementType::Bfloat16 => TensorElementType::Bfloat16,
+        ElementType::Float8e4m3fn => TensorElementType::Float8E4M3FN,
+        ElementType::Float8e4m3fnuz => TensorElementType::Float8E4M3FNUZ,
+        ElementType::Float8e5m2 => TensorElementType::Float8E5M2,
+        ElementType::Float8e5m2fnuz => TensorElementType::Float8E5M2FNUZ,
+        ElementType::Int4 => TensorElementType::Int4,
+        ElementType::Uint4 => TensorElementType::Uint4,
+        ElementType::Float4e2m1 => TensorElementType::Float4E2M1,
+        ElementType::Float8e8m0 => TensorElementType::Float8E8M0,
+        ElementType::Int2 => TensorElementType::Int2,
+        ElementType::Uint2 => TensorElementType::Uint2,
+    }
+}

@@ -1,0 +1,150 @@
+//! What a runtime did with a job, in terms that are the same for every runtime.
+
+use crate::tensor::{ElementType, Tensor};
+
+/// What a runtime did with one job.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    pub outcome: Outcome,
+    /// The runtime's own words, for people; empty after an answer.
+    pub message: String,
+    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far.
+    pub declared: Option<Vec<Declaration>>,
+}
+
+/// What came of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    Answer(Vec<Output>),
+    /// It says that the model or its inputs are not right.
+    Refused {
+        stage: Stage,
+        reason: Reason,
+    },
+    /// It says that it lacks something: a gap, not a bug.
+    Unsupported(Gap),
+    /// It panicked, and the panic was caught.
+    Panicked {
+        stage: Stage,
+    },
+    /// It failed in words that no table knows.
+    Unclassified {
+        stage: Stage,
+    },
+}
+
+/// An output as a runtime handed it over.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Output {
+    pub tensor: Tensor,
+    /// The runtime's own element type, where ONNX has no such type; the tensor then holds the same numbers as int64.
+    pub native_type: Option<&'static str>,
+}
+
+/// How far a job had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Reading the model and making it ready to run.
+    Load,
+    /// Feeding the inputs and running it.
+    Run,
+}
+
+/// Why a runtime refuses, as far as its words tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// An attribute is unknown, doubled, or of the wrong kind.
+    Attribute,
+    /// Too many inputs, too few, or a missing one.
+    Inputs,
+    /// An element type is not allowed here.
+    ElementType,
+    /// A value is out of its range, or values do not fit each other.
+    Value,
+    /// The type or shape that it inferred contradicts what is declared or given.
+    Inference,
+    /// The model breaks another rule of graphs.
+    Graph,
+    /// Dims or sizes are too large for it to count.
+    Size,
+    /// The contents of a tensor in the model do not make sense to it.
+    Data,
+    /// It leaves a symbol where a number is asked for.
+    Symbol,
+}
+
+/// What a runtime lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Gap {
+    /// An operator version, or a kernel of it for this type.
+    Kernel,
+    /// An element type altogether.
+    ElementType,
+    Opset,
+    Ir,
+    /// A shape that is only known at run time.
+    DynamicShape,
+}
+
+/// What words of a runtime mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Refused(Reason),
+    Unsupported(Gap),
+}
+
+/// A row of a runtime's table of messages: every fragment has to be in the message, in this order.
+pub type Phrase = (&'static [&'static str], Class);
+
+/// What a runtime declares about an output before it is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// `None` if it leaves the type open, or has one that ONNX does not have.
+    pub element_type: Option<ElementType>,
+    /// `None` if it leaves the rank open; a dim it leaves open is `None`.
+    pub dims: Option<Vec<Option<i64>>>,
+}
+
+impl Execution {
+    pub fn answer(outputs: Vec<Output>, declared: Vec<Declaration>) -> Execution {
+        Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared: Some(declared) }
+    }
+
+    /// An error, put into its class by the first row of the table that fits it.
+    pub fn failure(stage: Stage, message: String, table: &[Phrase], declared: Option<Vec<Declaration>>) -> Execution {
+        let outcome = match table.iter().find(|(fragments, _)| contains_in_order(&message, fragments)) {
+            Some((_, Class::Refused(reason))) => Outcome::Refused { stage, reason: *reason },
+            Some((_, Class::Unsupported(gap))) => Outcome::Unsupported(*gap),
+            None => Outcome::Unclassified { stage },
+        };
+        Execution { outcome, message, declared }
+    }
+}
+
+fn contains_in_order(text: &str, fragments: &[&str]) -> bool {
+    fragments
+        .iter()
+        .try_fold(text, |rest, fragment| rest.find(fragment).map(|at| &rest[at + fragment.len()..]))
+        .is_some()
+}
+
+impl Output {
+    pub fn new(tensor: Tensor) -> Output {
+        Output { tensor, native_type: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_classed_by_the_first_row_that_fits() {
+        const TABLE: &[Phrase] =
+            &[(&["no kernel", "Shape"], Class::Unsupported(Gap::Kernel)), (&["axis"], Class::Refused(Reason::Value))];
+        let outcome = |message: &str| Execution::failure(Stage::Run, message.to_owned(), TABLE, None).outcome;
+        assert_eq!(outcome("there is no kernel for Shape(1)"), Outcome::Unsupported(Gap::Kernel));
+        assert_eq!(outcome("Shape has no kernel: axis"), Outcome::Refused { stage: Stage::Run, reason: Reason::Value });
+        assert_eq!(outcome("out of luck"), Outcome::Unclassified { stage: Stage::Run });
+    }
+}

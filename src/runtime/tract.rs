@@ -1,0 +1,202 @@
+//! tract, linked into this program. A panic in it is caught and is an outcome.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use tract_onnx::prelude::*;
+use tract_onnx::tract_hir::internal::DatumType as Datum;
+
+use super::{Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage};
+use crate::model::Job;
+use crate::tensor::{self, ElementType, Elements};
+
+pub(super) static KIND: Kind = Kind {
+    name: "tract",
+    version: "0.23.9",
+    configurations: &["typed", "optimized"],
+    open: |id| {
+        silence_caught_panics();
+        Ok(Box::new(TractRuntime {
+            id: id.clone(),
+            onnx: tract_onnx::onnx(),
+            optimize: id.configuration == "optimized",
+        }))
+    },
+};
+
+/// What messages of tract mean: the whole chain of causes, outermost first.
+const PHRASES: &[Phrase] = {
+    use Class::{Refused, Unsupported};
+    &[
+        (&["Unknown DatumType"], Unsupported(Gap::ElementType)),
+        (&["unknown ONNX TensorProto.DataType"], Unsupported(Gap::ElementType)),
+        (&["no datum type for the element type"], Unsupported(Gap::ElementType)),
+        (&["provide explicit input facts to your model"], Unsupported(Gap::DynamicShape)),
+        (&["shape input is variable"], Unsupported(Gap::DynamicShape)),
+        (&["Can not compute a shape with square of symbols"], Unsupported(Gap::DynamicShape)),
+        (&["Undetermined symbol in expression"], Refused(Reason::Symbol)),
+        (&["attribute '", "expected "], Refused(Reason::Attribute)),
+        (&["Wrong input number"], Refused(Reason::Inputs)),
+        (&["ShapeError/OutOfBounds"], Refused(Reason::Data)),
+        (&["ShapeError/Overflow"], Refused(Reason::Size)),
+        (&["tensor shape", "overflows"], Refused(Reason::Size)),
+        (&["tensor shape", "is too large"], Refused(Reason::Size)),
+        (&["mismatch after rewiring"], Refused(Reason::Inference)),
+        (&["Reshape", "volume mismatch"], Refused(Reason::Value)),
+        (&["Reshape: 0 at position"], Refused(Reason::Value)),
+        (&["Reshape: dimension", "is still negative after inference"], Refused(Reason::Value)),
+        (&["Reshape: allowzero is set, so"], Refused(Reason::Value)),
+        (&["Reshape: -1 in target shape", "cannot be inferred"], Refused(Reason::Value)),
+        (&["Reshaping", ": invalid"], Refused(Reason::Value)),
+    ]
+};
+
+struct TractRuntime {
+    id: RuntimeId,
+    onnx: tract_onnx::Onnx,
+    optimize: bool,
+}
+
+thread_local! {
+    /// Whether a panic on this thread is about to be caught here.
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A caught panic is an outcome, so it is not printed, and no back-trace is taken of it. All others go where they went.
+fn silence_caught_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CATCHING.get() {
+                previous(info);
+            }
+        }));
+    });
+}
+
+impl Runtime for TractRuntime {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+        jobs.iter().map(|job| self.run(job)).collect()
+    }
+}
+
+impl TractRuntime {
+    fn run(&self, job: &Job) -> Execution {
+        // Where a panic came from is known by how far the job had come.
+        let stage = Cell::new(Stage::Load);
+        let declared = Cell::new(None);
+        CATCHING.set(true);
+        let result = panic::catch_unwind(AssertUnwindSafe(|| self.load_and_run(job, &stage, &declared)));
+        CATCHING.set(false);
+        match result {
+            Ok(Ok(outputs)) => Execution::answer(outputs, declared.take().unwrap_or_default()),
+            Ok(Err(error)) => Execution::failure(stage.get(), format!("{error:#}"), PHRASES, declared.take()),
+            Err(payload) => {
+                let message = payload
+                    .downcast_ref::<String>()
+                    .map(String::as_str)
+                    .or_else(|| payload.downcast_ref::<&str>().copied())
+                    .unwrap_or("a panic without a message");
+                let outcome = Outcome::Panicked { stage: stage.get() };
+                Execution { outcome, message: message.to_owned(), declared: declared.take() }
+            }
+        }
+    }
+
+    fn load_and_run(
+        &self,
+        job: &Job,
+        stage: &Cell<Stage>,
+        declared: &Cell<Option<Vec<Declaration>>>,
+    ) -> TractResult<Vec<Output>> {
+        let model = self.onnx.model_for_read(&mut &job.model[..])?;
+        let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
+        let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
+        declared.set(Some(outputs.collect::<TractResult<_>>()?));
+        let plan = typed.into_runnable()?;
+        stage.set(Stage::Run);
+        let model = plan.model();
+        let feeds = model.input_outlets()?.iter().map(|outlet| {
+            let name = &model.node(outlet.node).name;
+            let feed = job.feeds.iter().find(|(fed, _)| fed == name);
+            let (_, tensor) = feed.ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))?;
+            Ok(native(tensor)?.into())
+        });
+        let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
+        plan.run(feeds)?.iter().map(|value| read(value)).collect()
+    }
+}
+
+fn native_type(element_type: ElementType) -> Option<Datum> {
+    Some(match element_type {
+        ElementType::Float16 => Datum::F16,
+        ElementType::Float => Datum::F32,
+        ElementType::Double => Datum::F64,
+        ElementType::Bool => Datum::Bool,
+        ElementType::String => Datum::String,
+        ElementType::Int8 => Datum::I8,
+        ElementType::Int16 => Datum::I16,
+        ElementType::Int32 => Datum::I32,
+        ElementType::Int64 => Datum::I64,
+        ElementType::Uint8 => Datum::U8,
+        ElementType::Uint16 => Datum::U16,
+        ElementType::Uint32 => Datum::U32,
+        ElementType::Uint64 => Datum::U64,
+        _ => return None,
+    })
+}
+
+fn our_type(native: Datum) -> Option<ElementType> {
+    ElementType::ALL.into_iter().find(|&t| native_type(t) == Some(native))
+}
+
+/// A tensor of tract with the same elements.
+fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
+    let dims: Vec<usize> = tensor.dims().iter().map(|&d| usize::try_from(d)).collect::<Result<_, _>>()?;
+    match tensor.elements() {
+        Elements::Strings(strings) => {
+            let strings = strings.iter().map(|s| String::from_utf8(s.clone())).collect::<Result<Vec<_>, _>>()?;
+            Ok(tract_ndarray::ArrayD::from_shape_vec(dims, strings)?.into_tensor())
+        }
+        Elements::Packed(bytes) => {
+            let element_type = tensor.element_type();
+            let native = native_type(element_type)
+                .ok_or_else(|| TractError::msg(format!("no datum type for the element type {element_type}")))?;
+            // SAFETY: the datum type is one of fixed size whose every bit pattern is a value (a bool is 0 or 1), and tract
+            // checks the length.
+            unsafe { Tensor::from_raw_dt(native, &dims, bytes) }
+        }
+    }
+}
+
+/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart.
+fn read(value: &Tensor) -> TractResult<Output> {
+    let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
+    if value.datum_type() == Datum::TDim {
+        let numbers = value.cast_to::<i64>()?.into_owned();
+        return Ok(Output { tensor: packed(ElementType::Int64, dims, &numbers)?, native_type: Some("TDim") });
+    }
+    let element_type = our_type(value.datum_type())
+        .ok_or_else(|| TractError::msg(format!("the output is of the foreign type {:?}", value.datum_type())))?;
+    if element_type == ElementType::String {
+        let view = value.try_as_plain_ram()?;
+        let strings = view.as_slice::<String>()?.iter().map(|s| s.clone().into_bytes()).collect();
+        return Ok(Output::new(tensor::Tensor::from_strings(dims, strings)?));
+    }
+    Ok(Output::new(packed(element_type, dims, value)?))
+}
+
+fn packed(element_type: ElementType, dims: Vec<i64>, value: &Tensor) -> TractResult<tensor::Tensor> {
+    Ok(tensor::Tensor::from_packed(element_type, dims, value.try_as_plain_ram()?.as_bytes().to_vec())?)
+}
+
+fn declaration(fact: &TypedFact) -> Declaration {
+    let dims = fact.shape.iter().map(|dim| dim.to_i64().ok()).collect();
+    Declaration { element_type: our_type(fact.datum_type), dims: Some(dims) }
+}

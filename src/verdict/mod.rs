@@ -1,0 +1,448 @@
+//! What the specification demands, held against what the runtimes did.
+//!
+//! One defect never hides another: a judgement lists every discrepancy that it sees.
+
+use std::fmt;
+
+use crate::operator::{Answer, Expectation, Rule};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, RuntimeId, Stage};
+use crate::tensor::{Difference, Tensor, differences};
+
+/// What is thought of one runtime on one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    Agrees,
+    /// Not what the texts lean to, or not covered by them, but no bug.
+    Tolerated(Tolerance),
+    /// A gap, not a bug.
+    Unsupported(Gap),
+    /// At least one discrepancy, the most severe first.
+    Wrong(Vec<Discrepancy>),
+}
+
+/// Why an outcome is tolerated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tolerance {
+    /// The rule leaves room for it.
+    Rule(Rule),
+    /// Only the payload of a NaN was changed, which no text forbids.
+    NanPayload,
+}
+
+/// One way in which a runtime is wrong. Declared from the most severe to the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Discrepancy {
+    /// It panicked.
+    Panic,
+    /// It gave another number of outputs than the operator has.
+    WrongCount,
+    /// The elements are other ones.
+    WrongValue,
+    /// The dims are other ones, of the right rank.
+    WrongDims,
+    WrongRank,
+    WrongType,
+    /// What it declared at load contradicts what it gave at run.
+    Undeclared,
+    /// It refuses a model that is valid.
+    RefusesValid,
+    /// Two configurations of it do not do the same, where either alone would be acceptable.
+    ConfigurationsDisagree,
+    /// It answers what it must refuse.
+    AcceptsInvalid,
+    /// It answers what it must refuse, with the answer that a later version or an obvious reading gives.
+    AcceptsLeniently,
+}
+
+/// How bad a discrepancy is, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    Panic,
+    WrongAnswer,
+    RefusesValid,
+    Disagrees,
+    AcceptsInvalid,
+    Lenient,
+}
+
+impl Discrepancy {
+    pub fn severity(self) -> Severity {
+        match self {
+            Discrepancy::Panic => Severity::Panic,
+            Discrepancy::WrongCount
+            | Discrepancy::WrongValue
+            | Discrepancy::WrongDims
+            | Discrepancy::WrongRank
+            | Discrepancy::WrongType
+            | Discrepancy::Undeclared => Severity::WrongAnswer,
+            Discrepancy::RefusesValid => Severity::RefusesValid,
+            Discrepancy::ConfigurationsDisagree => Severity::Disagrees,
+            Discrepancy::AcceptsInvalid => Severity::AcceptsInvalid,
+            Discrepancy::AcceptsLeniently => Severity::Lenient,
+        }
+    }
+
+    pub const fn id(self) -> &'static str {
+        match self {
+            Discrepancy::Panic => "panic",
+            Discrepancy::WrongCount => "wrong-count",
+            Discrepancy::WrongValue => "wrong-value",
+            Discrepancy::WrongDims => "wrong-dims",
+            Discrepancy::WrongRank => "wrong-rank",
+            Discrepancy::WrongType => "wrong-type",
+            Discrepancy::Undeclared => "undeclared",
+            Discrepancy::RefusesValid => "refuses-valid",
+            Discrepancy::ConfigurationsDisagree => "configurations-disagree",
+            Discrepancy::AcceptsInvalid => "accepts-invalid",
+            Discrepancy::AcceptsLeniently => "accepts-leniently",
+        }
+    }
+
+    /// What is wrong, after the name of the runtime.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Discrepancy::Panic => "panics",
+            Discrepancy::WrongCount => "gives another number of outputs",
+            Discrepancy::WrongValue => "gives other elements",
+            Discrepancy::WrongDims => "gives other dims",
+            Discrepancy::WrongRank => "gives another rank",
+            Discrepancy::WrongType => "gives another element type",
+            Discrepancy::Undeclared => "gives something else than it declared at load",
+            Discrepancy::RefusesValid => "refuses a valid model",
+            Discrepancy::ConfigurationsDisagree => "does not do the same in all configurations",
+            Discrepancy::AcceptsInvalid => "answers an invalid model",
+            Discrepancy::AcceptsLeniently => "answers an invalid model, as a later version or an obvious reading would",
+        }
+    }
+}
+
+impl fmt::Display for Discrepancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+/// Judges every runtime on a case, in order.
+pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) -> Vec<Judgement> {
+    let mut judgements: Vec<Judgement> =
+        results.iter().map(|(_, execution)| judge_one(expectation, execution)).collect();
+    // Configurations are compared only where each alone is acceptable: elsewhere one of them is wrong, which says more.
+    for i in 0..results.len() {
+        let kind = &results[i].0.kind;
+        let others = || (0..results.len()).filter(|&j| results[j].0.kind == *kind);
+        let acceptable = |j: usize| matches!(judgements[j], Judgement::Agrees | Judgement::Tolerated(_));
+        if others().all(acceptable) && others().any(|j| !same_reaction(&results[i].1.outcome, &results[j].1.outcome)) {
+            let disagree = Judgement::Wrong(vec![Discrepancy::ConfigurationsDisagree]);
+            for j in others().collect::<Vec<_>>() {
+                judgements[j] = disagree.clone();
+            }
+        }
+    }
+    judgements
+}
+
+/// Whether two outcomes are the same answer, or both a refusal of whatever kind.
+fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
+    match (a, b) {
+        (Outcome::Answer(a), Outcome::Answer(b)) => a == b,
+        (a, b) => matches!(a, Outcome::Answer(_)) == matches!(b, Outcome::Answer(_)),
+    }
+}
+
+fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
+    match &execution.outcome {
+        Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
+        Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
+        Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
+            Expectation::Reject { .. } => Judgement::Agrees,
+            Expectation::Unspecified { rule, tolerated } if tolerated.contains(&Answer::Refusal) => {
+                Judgement::Tolerated(Tolerance::Rule(*rule))
+            }
+            Expectation::Defined(_) | Expectation::Unspecified { .. } => {
+                Judgement::Wrong(vec![Discrepancy::RefusesValid])
+            }
+        },
+        Outcome::Answer(outputs) => {
+            let (mut found, tolerance) = judge_answer(expectation, outputs);
+            if execution.declared.as_ref().is_some_and(|declared| contradicts(declared, outputs)) {
+                found.push(Discrepancy::Undeclared);
+            }
+            found.sort_unstable();
+            found.dedup();
+            match (found.is_empty(), tolerance) {
+                (false, _) => Judgement::Wrong(found),
+                (true, Some(tolerance)) => Judgement::Tolerated(tolerance),
+                (true, None) => Judgement::Agrees,
+            }
+        }
+    }
+}
+
+fn judge_answer(expectation: &Expectation, outputs: &[Output]) -> (Vec<Discrepancy>, Option<Tolerance>) {
+    match expectation {
+        Expectation::Defined(expected) => compare(expected, outputs),
+        Expectation::Reject { lenient, .. } => {
+            let is_lenient = lenient.as_ref().is_some_and(|lenient| compare(lenient, outputs).0.is_empty());
+            (vec![if is_lenient { Discrepancy::AcceptsLeniently } else { Discrepancy::AcceptsInvalid }], None)
+        }
+        Expectation::Unspecified { rule, tolerated } => {
+            let answers = tolerated.iter().filter_map(|answer| match answer {
+                Answer::Outputs(expected) => Some(compare(expected, outputs).0),
+                Answer::Refusal => None,
+            });
+            // Of the tolerated answers the nearest is the one that was meant.
+            match answers.min_by_key(Vec::len) {
+                Some(found) => (found, Some(Tolerance::Rule(*rule))),
+                None => (vec![Discrepancy::AcceptsInvalid], None),
+            }
+        }
+    }
+}
+
+fn compare(expected: &[Tensor], outputs: &[Output]) -> (Vec<Discrepancy>, Option<Tolerance>) {
+    let mut found = Vec::new();
+    let mut tolerance = None;
+    if expected.len() != outputs.len() {
+        found.push(Discrepancy::WrongCount);
+    }
+    for (expected, output) in expected.iter().zip(outputs) {
+        if output.native_type.is_some() {
+            found.push(Discrepancy::WrongType);
+        }
+        for difference in differences(expected, &output.tensor) {
+            match difference {
+                Difference::ElementType => found.push(Discrepancy::WrongType),
+                Difference::Rank => found.push(Discrepancy::WrongRank),
+                Difference::Dims => found.push(Discrepancy::WrongDims),
+                Difference::Values(_) => found.push(Discrepancy::WrongValue),
+                Difference::NanPayload(_) => tolerance = Some(Tolerance::NanPayload),
+            }
+        }
+    }
+    (found, tolerance)
+}
+
+/// Whether what was declared rules out what was given. Leaving something open contradicts nothing.
+fn contradicts(declared: &[Declaration], outputs: &[Output]) -> bool {
+    declared.iter().zip(outputs).any(|(declaration, output)| {
+        let tensor = &output.tensor;
+        let other_type =
+            output.native_type.is_none() && declaration.element_type.is_some_and(|t| t != tensor.element_type());
+        let other_dims = declaration.dims.as_ref().is_some_and(|dims| {
+            dims.len() != tensor.rank()
+                || dims.iter().zip(tensor.dims()).any(|(declared, &given)| declared.is_some_and(|d| d != given))
+        });
+        other_type || other_dims
+    })
+}
+
+/// What one kind of runtime did wrong, without the values it happened with: mismatches that share a signature are
+/// listed as one finding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Signature {
+    /// The most severe first, so that signatures sort by severity.
+    pub discrepancies: Vec<Discrepancy>,
+    pub operator: &'static str,
+    /// The runtime kind.
+    pub runtime: String,
+    /// The rule that the case breaks or that leaves it open, if it is not simply valid.
+    pub rule: Option<Rule>,
+    /// What the runtime said, as far as that is known: where and why it failed.
+    pub reaction: &'static str,
+}
+
+impl Signature {
+    pub fn severity(&self) -> Severity {
+        self.discrepancies.first().map_or(Severity::Lenient, |d| d.severity())
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sentences: Vec<&str> = self.discrepancies.iter().map(|d| d.sentence()).collect();
+        write!(f, "{} of {} {}", self.runtime, self.operator, sentences.join(" and "))?;
+        if let Some(rule) = self.rule {
+            write!(f, " ({rule})")?;
+        }
+        if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
+    }
+}
+
+/// What a failed outcome says, in words that are the same for every runtime; empty for an answer.
+pub fn reaction(outcome: &Outcome) -> &'static str {
+    use crate::runtime::Reason;
+    match outcome {
+        Outcome::Answer(_) => "",
+        Outcome::Panicked { stage: Stage::Load } => "panics at load",
+        Outcome::Panicked { stage: Stage::Run } => "panics at run",
+        Outcome::Unclassified { stage: Stage::Load } => "fails at load in words that no table knows",
+        Outcome::Unclassified { stage: Stage::Run } => "fails at run in words that no table knows",
+        Outcome::Refused { reason, .. } => match reason {
+            Reason::Attribute => "objects to an attribute",
+            Reason::Inputs => "objects to the number of inputs",
+            Reason::ElementType => "objects to an element type",
+            Reason::Value => "objects to values",
+            Reason::Inference => "contradicts its own inference",
+            Reason::Graph => "objects to the graph",
+            Reason::Size => "objects to sizes",
+            Reason::Data => "cannot read the contents of a tensor",
+            Reason::Symbol => "leaves a symbol where a number is asked for",
+        },
+        Outcome::Unsupported(gap) => match gap {
+            Gap::Kernel => "has no kernel",
+            Gap::ElementType => "lacks the element type",
+            Gap::Opset => "lacks the opset",
+            Gap::Ir => "lacks the IR version",
+            Gap::DynamicShape => "needs shapes that are known at load",
+        },
+    }
+}
+
+/// Equal outcomes, with the runtimes that had them.
+#[derive(Debug)]
+pub struct OutcomeClass<'a> {
+    pub outcome: &'a Outcome,
+    /// The words of the first runtime; empty after an answer.
+    pub message: &'a str,
+    /// Indices into the results.
+    pub members: Vec<usize>,
+}
+
+/// The classes of outcome, in the order in which they first appear.
+pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeClass<'a>> {
+    let mut classes: Vec<OutcomeClass<'a>> = Vec::new();
+    for (index, (_, execution)) in results.iter().enumerate() {
+        match classes.iter_mut().find(|class| *class.outcome == execution.outcome) {
+            Some(class) => class.members.push(index),
+            None => classes.push(OutcomeClass {
+                outcome: &execution.outcome,
+                message: &execution.message,
+                members: vec![index],
+            }),
+        }
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Reason;
+    use crate::tensor::ElementType;
+
+    fn id(kind: &str, configuration: &str) -> RuntimeId {
+        RuntimeId { kind: kind.to_owned(), version: "1".to_owned(), configuration: configuration.to_owned() }
+    }
+
+    fn answer(tensor: Tensor) -> Execution {
+        Execution::answer(vec![Output::new(tensor)], vec![])
+    }
+
+    fn refusal() -> Execution {
+        let outcome = Outcome::Refused { stage: Stage::Load, reason: Reason::Value };
+        Execution { outcome, message: "no".to_owned(), declared: None }
+    }
+
+    fn one(expectation: &Expectation, execution: &Execution) -> Judgement {
+        judge(expectation, &[(&id("x", ""), execution)]).remove(0)
+    }
+
+    #[test]
+    fn every_discrepancy_is_listed() {
+        let expected = Expectation::Defined(vec![Tensor::vector(&[2, 3])]);
+        assert_eq!(one(&expected, &answer(Tensor::vector(&[2, 3]))), Judgement::Agrees);
+        let int32 = Tensor::from_element_bits(ElementType::Int32, vec![2, 1], [2, 4]).unwrap();
+        assert_eq!(
+            one(&expected, &answer(int32)),
+            Judgement::Wrong(vec![Discrepancy::WrongValue, Discrepancy::WrongRank, Discrepancy::WrongType])
+        );
+        assert_eq!(one(&expected, &refusal()), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
+        let nothing = Execution::answer(vec![], vec![]);
+        assert_eq!(one(&expected, &nothing), Judgement::Wrong(vec![Discrepancy::WrongCount]));
+    }
+
+    #[test]
+    fn a_foreign_type_is_wrong_but_its_numbers_count() {
+        let expected = Expectation::Defined(vec![Tensor::vector(&[2, 3])]);
+        let foreign = |values: &[i64]| {
+            let output = Output { tensor: Tensor::vector(values), native_type: Some("TDim") };
+            one(&expected, &Execution::answer(vec![output], vec![]))
+        };
+        assert_eq!(foreign(&[2, 3]), Judgement::Wrong(vec![Discrepancy::WrongType]));
+        assert_eq!(foreign(&[2, 4]), Judgement::Wrong(vec![Discrepancy::WrongValue, Discrepancy::WrongType]));
+    }
+
+    #[test]
+    fn what_must_be_rejected_may_not_be_answered() {
+        let expected = Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(vec![Tensor::vector(&[1])]) };
+        assert_eq!(one(&expected, &refusal()), Judgement::Agrees);
+        assert_eq!(
+            one(&expected, &answer(Tensor::vector(&[1]))),
+            Judgement::Wrong(vec![Discrepancy::AcceptsLeniently])
+        );
+        assert_eq!(one(&expected, &answer(Tensor::vector(&[2]))), Judgement::Wrong(vec![Discrepancy::AcceptsInvalid]));
+    }
+
+    #[test]
+    fn what_is_left_open_is_tolerated_within_the_set() {
+        let rule = Rule::AllowzeroValue;
+        let tolerated =
+            vec![Answer::Outputs(vec![Tensor::vector(&[1])]), Answer::Outputs(vec![Tensor::vector(&[2, 2])])];
+        let open = Expectation::Unspecified { rule, tolerated };
+        let within = Judgement::Tolerated(Tolerance::Rule(rule));
+        assert_eq!(one(&open, &answer(Tensor::vector(&[1]))), within);
+        assert_eq!(one(&open, &answer(Tensor::vector(&[2, 2]))), within);
+        assert_eq!(one(&open, &answer(Tensor::vector(&[3]))), Judgement::Wrong(vec![Discrepancy::WrongValue]));
+        assert_eq!(one(&open, &refusal()), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
+        let refusable = Expectation::Unspecified { rule, tolerated: vec![Answer::Refusal] };
+        assert_eq!(one(&refusable, &refusal()), within);
+        assert_eq!(one(&refusable, &answer(Tensor::vector(&[1]))), Judgement::Wrong(vec![Discrepancy::AcceptsInvalid]));
+    }
+
+    #[test]
+    fn a_declaration_that_rules_the_answer_out_is_wrong() {
+        let expected = Expectation::Defined(vec![Tensor::vector(&[2, 3])]);
+        let declared = |element_type, dims: Option<Vec<Option<i64>>>| {
+            let declaration = Declaration { element_type, dims };
+            one(&expected, &Execution::answer(vec![Output::new(Tensor::vector(&[2, 3]))], vec![declaration]))
+        };
+        let wrong = Judgement::Wrong(vec![Discrepancy::Undeclared]);
+        assert_eq!(declared(None, None), Judgement::Agrees);
+        assert_eq!(declared(Some(ElementType::Int64), Some(vec![None])), Judgement::Agrees);
+        assert_eq!(declared(Some(ElementType::Int32), None), wrong);
+        assert_eq!(declared(None, Some(vec![])), wrong);
+        assert_eq!(declared(None, Some(vec![Some(3)])), wrong);
+    }
+
+    #[test]
+    fn configurations_that_differ_are_wrong_where_each_alone_is_tolerated() {
+        let rule = Rule::CopiedZeroAndInferred;
+        let tolerated = vec![Answer::Refusal, Answer::Outputs(vec![Tensor::vector(&[1])])];
+        let open = Expectation::Unspecified { rule, tolerated };
+        let (a, b, other) = (id("x", "a"), id("x", "b"), id("y", ""));
+        let (yes, no) = (answer(Tensor::vector(&[1])), refusal());
+        let judgements = judge(&open, &[(&a, &yes), (&other, &yes), (&b, &no)]);
+        let disagree = Judgement::Wrong(vec![Discrepancy::ConfigurationsDisagree]);
+        assert_eq!(judgements, [disagree.clone(), Judgement::Tolerated(Tolerance::Rule(rule)), disagree]);
+        let agreeing = judge(&open, &[(&a, &yes), (&b, &yes)]);
+        assert!(agreeing.iter().all(|j| matches!(j, Judgement::Tolerated(_))));
+    }
+
+    #[test]
+    fn a_changed_nan_payload_is_no_bug_and_is_told_apart() {
+        let nan = |bits| Tensor::from_element_bits(ElementType::Float, vec![1], [bits]).unwrap();
+        let expected = Expectation::Defined(vec![nan(0x7fc0_0001)]);
+        assert_eq!(one(&expected, &answer(nan(0x7fc0_0000))), Judgement::Tolerated(Tolerance::NanPayload));
+        assert_eq!(one(&expected, &answer(nan(0))), Judgement::Wrong(vec![Discrepancy::WrongValue]));
+    }
+
+    #[test]
+    fn equal_outcomes_are_one_class_whatever_their_words() {
+        let (a, b, c) = (id("a", ""), id("b", ""), id("c", ""));
+        let (first, second) = (refusal(), Execution { message: "never".to_owned(), ..refusal() });
+        let third = answer(Tensor::vector(&[1]));
+        let results = [(&a, &first), (&b, &third), (&c, &second)];
+        let members: Vec<Vec<usize>> = classes(&results).into_iter().map(|class| class.members).collect();
+        assert_eq!(members, [vec![0, 2], vec![1]]);
+    }
+}
