@@ -170,6 +170,6 @@ fn a_stopped_campaign_keeps_what_it_has() {
         }
     });
     let statistics = statistics.unwrap();
-    assert!(statistics.cases >= 640 && statistics.cases % BLOCK == 0, "{}", statistics.cases);
+    assert!(statistics.cases >= 640 && statistics.cases.is_multiple_of(BLOCK), "{}", statistics.cases);
     assert_eq!(statistics.valid + statistics.invalid + statistics.unspecified, statistics.cases);
 }

@@ -163,7 +163,7 @@ impl Draft {
             // Zero-size data is where the flag matters most.
             let often = if self.dims.contains(&0) { 9 } else { 5 };
             if u.ratio(often, 10)? {
-                allowzero = if u.ratio(3, 4)? { 1 } else { 0 };
+                allowzero = i64::from(u.ratio(3, 4)?);
                 self.push(spec, AttributeValue::Int(allowzero));
             }
         }

@@ -141,12 +141,12 @@ fn element(f: &mut fmt::Formatter<'_>, element_type: ElementType, bits: u128) ->
     match (element_type, element_type.integer(bits)) {
         (_, Some(number)) => write!(f, "{number}"),
         (ElementType::Float, None) => {
-            let [a, b, c, d, ..] = bits.to_le_bytes();
-            float(f, f64::from(f32::from_le_bytes([a, b, c, d])), bits, width)
+            let value = f32::from_bits(u32::try_from(bits).unwrap_or_default());
+            float(f, f64::from(value), bits, width)
         }
         (ElementType::Double, None) => {
-            let [a, b, c, d, e, g, h, i, ..] = bits.to_le_bytes();
-            float(f, f64::from_le_bytes([a, b, c, d, e, g, h, i]), bits, width)
+            let value = f64::from_bits(u64::try_from(bits).unwrap_or_default());
+            float(f, value, bits, width)
         }
         (_, None) => hexadecimal(f, bits, width),
     }

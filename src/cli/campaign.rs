@@ -117,11 +117,9 @@ fn line(so_far: &Statistics) -> String {
         .map(|runtime| format!("{} {}", runtime.id, unsupported(runtime)))
         .collect();
     let findings = so_far.findings.len();
-    let mut line = format!("{} cases, {:.0} a second, {findings} findings", so_far.cases, rate(so_far));
-    if !unsupported.is_empty() {
-        line += &format!("; unsupported: {}", unsupported.join(", "));
-    }
-    line
+    let unsupported = if unsupported.is_empty() { "none".to_owned() } else { unsupported.join(", ") };
+    let rate = rate(so_far);
+    format!("{} cases, {rate:.0} a second, {findings} findings; unsupported: {unsupported}", so_far.cases)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate is shown in whole cases")]

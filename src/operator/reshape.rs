@@ -64,14 +64,7 @@ fn output_rank(call: &Call) -> Option<usize> {
 fn execute(call: &Call) -> Expectation {
     let data = call.data();
     if call.version.inputs.len() == 1 {
-        return match call.ints("shape") {
-            Some(shape) => reshape(data, shape, 0),
-            None => {
-                let scalar = data.with_dims(vec![]).ok().map(|scalar| Answer::Outputs(vec![scalar]));
-                let answers = [Answer::Refusal, Answer::Outputs(vec![data.clone()])];
-                Expectation::unspecified(Rule::MissingShape, answers.into_iter().chain(scalar))
-            }
-        };
+        return call.ints("shape").map_or_else(|| without_shape(data), |shape| reshape(data, shape, 0));
     }
     let operand = call.input(1).expect("a well-formed call has both inputs");
     let shape = operand.int64s().expect("a well-formed call has an int64 shape");
@@ -85,6 +78,13 @@ fn execute(call: &Call) -> Expectation {
         );
     }
     reshape(data, &shape, allowzero)
+}
+
+/// U8: to refuse, the data as it is, or a scalar.
+fn without_shape(data: &Tensor) -> Expectation {
+    let scalar = data.with_dims(vec![]).ok().map(|scalar| Answer::Outputs(vec![scalar]));
+    let answers = [Answer::Refusal, Answer::Outputs(vec![data.clone()])];
+    Expectation::unspecified(Rule::MissingShape, answers.into_iter().chain(scalar))
 }
 
 /// What to give for data of some dims and the shape asked for; `allowzero` is any number.
@@ -126,7 +126,7 @@ fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
         dims
     };
     match (count, known) {
-        (Some(count), Some(0)) if count == 0 => copied_zero(data, shape, &target, with_size),
+        (Some(0), Some(0)) => copied_zero(data, shape, &target, with_size),
         // Data that is not empty cannot take a shape with a copied zero in it, whatever -1 stands for.
         (_, Some(0)) => Expectation::reject(Rule::NotDivisible),
         // No elements are divided among more than can be counted: none each.

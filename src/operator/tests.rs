@@ -1,4 +1,5 @@
 //! The in-house implementation held against every row of the tables of edge cases.
+#![expect(clippy::type_complexity, reason = "a table of rows reads best with its type in one place")]
 
 use super::*;
 use std::collections::BTreeSet;

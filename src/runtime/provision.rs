@@ -3,6 +3,8 @@
 //! The wheel is fetched with pip, checked against its SHA-256, and only its library is kept, in the user's cache
 //! directory. The file appears there whole or not at all.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -130,7 +132,7 @@ fn fetch(wheel: &Wheel, directory: &Path, library: &Path) -> Result<(), Provisio
     let file = file.ok_or_else(|| ProvisionError::Pip("pip left no wheel".to_owned()))?;
     let mut bytes = Vec::new();
     File::open(&file).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io(&file))?;
-    let found = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let found = hexadecimal(&Sha256::digest(&bytes));
     if found != wheel.sha256 {
         return Err(ProvisionError::Sha256 { found, expected: wheel.sha256 });
     }
@@ -139,6 +141,13 @@ fn fetch(wheel: &Wheel, directory: &Path, library: &Path) -> Result<(), Provisio
     unpacked.as_file().sync_all().map_err(io(library))?;
     unpacked.persist(library).map_err(|error| ProvisionError::Io { path: library.to_owned(), error: error.error })?;
     Ok(())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn pip_download(wheel: &Wheel, destination: &Path) -> Result<(), ProvisionError> {
@@ -167,7 +176,7 @@ fn extract_library(wheel: Vec<u8>, mut to: &File) -> Result<(), String> {
         stem.strip_prefix("onnxruntime").is_some_and(|rest| rest.starts_with('.'))
             && file.contains(std::env::consts::DLL_SUFFIX)
     };
-    let name = archive.file_names().flatten().find(|name| is_library(name)).map(|name| name.into_owned());
+    let name = archive.file_names().flatten().find(|name| is_library(name)).map(Cow::into_owned);
     let name = name.ok_or("it holds no onnxruntime library")?;
     let mut member = archive.by_name(&name).map_err(|error| error.to_string())?;
     io::copy(&mut member, &mut to).map_err(|error| error.to_string())?;

@@ -125,7 +125,7 @@ fn a_seed_gives_the_same_cases_for_ever() {
     Flatten@20 axis=-2 float[2,1,1]:special:input(symbolic)
     Flatten@12 axis=-1 float8e5m2fnuz[11]:constant(typed)
     Shape@9 complex128[17,64,1,2,1,1,1,1]
-    Reshape@24 allowzero=1 int16[64,32]:special:initializer(typed) int64[6]{2,2,4,2,16,-1}:initializer(typed)
+    Reshape@24 complex64[64,32]:special:input(symbolic) int64[6]{2,2,2,2,16,8}:input(shared)
     Shape@14 uint16[3,7]:special
     ");
 }

@@ -1,0 +1,181 @@
+//! The program as a user meets it: what it prints, and how it ends.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn crosscheck(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    ended(&crosscheck(arguments).output().unwrap())
+}
+
+fn ended(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+const RIGHT: &str = "Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer";
+const WRONG: &str = "Flatten@13 axis=3 float[2]";
+
+#[test]
+fn a_case_that_all_agree_on_ends_with_0() {
+    let (code, out, _) = run(&["run", RIGHT]);
+    assert_eq!(code, 0, "{out}");
+    assert!(
+        out.contains(
+            "in-house, onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized\n    answer float[3,0]{}"
+        ),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_finding_ends_with_1_and_names_who_is_wrong() {
+    let (code, out, _) = run(&["run", WRONG]);
+    assert_eq!(code, 1, "{out}");
+    let lines: Vec<&str> = out.lines().filter(|line| line.contains("WRONG")).collect();
+    assert_eq!(lines, ["tract/typed           WRONG        panics", "tract/optimized       WRONG        panics"]);
+    assert!(out.contains("The value for axis must be in the range"), "{out}");
+}
+
+#[test]
+fn what_is_no_case_ends_with_2_and_names_the_column() {
+    let (code, out, error) = run(&["run", "Shape@28 flaot[2]"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("column 10: expected an element type"), "{error}");
+    for arguments in
+        [&["run", "Shape@28 float[2]", "--runtimes", "onnxruntme"][..], &["campaign", "--operator", "size"]]
+    {
+        let (code, _, error) = run(arguments);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.contains("onnxruntime") || error.contains("Reshape"), "says what there is: {error}");
+    }
+}
+
+#[test]
+fn json_holds_the_expectation_the_classes_and_the_judgements() {
+    let (code, out, _) = run(&["run", WRONG, "--format", "json"]);
+    assert_eq!(code, 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["case"], WRONG);
+    assert_eq!(report["operator_version"], "Flatten-13");
+    assert_eq!(report["expectation"]["kind"], "reject");
+    assert_eq!(report["expectation"]["rule"]["id"], "axis-range");
+    assert_eq!(report["classes"][2]["kind"], "panicked");
+    assert_eq!(report["judgements"][1]["runtime"], "onnxruntime/disabled");
+    assert_eq!(report["judgements"][1]["version"], "1.31.1");
+    assert_eq!(report["judgements"][3]["discrepancies"][0], "panic");
+    assert_eq!(report["finding"], true);
+}
+
+#[test]
+fn cases_from_standard_input_are_answered_in_order() {
+    let mut child = crosscheck(&["run", "-", "--runtimes", "in-house,tract"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = format!("# a comment\n{RIGHT}\n\nShape@99 float[]\n{WRONG}\n");
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let (code, out, _) = ended(&child.wait_with_output().unwrap());
+    let answers: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 3, "{out}");
+    assert_eq!((&answers[0]["case"], &answers[0]["finding"]), (&RIGHT.into(), &false.into()));
+    assert_eq!((&answers[1]["error"]["line"], &answers[1]["error"]["column"]), (&4.into(), &7.into()));
+    assert_eq!((&answers[2]["case"], &answers[2]["finding"]), (&WRONG.into(), &true.into()));
+    assert_eq!(code, 2, "a line that is no case is not passed over in silence");
+}
+
+#[test]
+fn a_campaign_ends_with_findings_that_reproduce() {
+    let arguments = ["campaign", "--cases", "3000", "--seed", "7"];
+    let (code, out, error) = run(&arguments);
+    assert_eq!(code, 1, "{out}{error}");
+    assert!(out.starts_with("3000 cases in "), "{out}");
+    // The same seed gives the same findings, line by line.
+    let findings = |out: &str| out.split_once("distinct findings").unwrap().1.to_owned();
+    assert_eq!(findings(&run(&arguments).1), findings(&out));
+    // Each says how to see it again, and so it is.
+    let commands: Vec<&str> = out.lines().filter_map(|line| line.trim().strip_prefix("crosscheck run '")).collect();
+    assert!(commands.len() >= 10, "{out}");
+    for case in commands {
+        let case = case.strip_suffix('\'').unwrap();
+        let (code, out, _) = run(&["run", case]);
+        assert_eq!(code, 1, "{case}: {out}");
+    }
+}
+
+#[test]
+fn a_campaign_of_one_operator_draws_no_other() {
+    let (_, out, _) = run(&["campaign", "--cases", "640", "--operator", "shape", "--runtimes", "tract"]);
+    assert!(out.contains("of Shape") && !out.contains("of Flatten") && !out.contains("of Reshape"), "{out}");
+    assert!(!out.contains("onnxruntime"), "{out}");
+}
+
+#[test]
+fn a_library_that_is_none_is_an_error_and_never_a_silent_absence() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("libonnxruntime.so");
+    std::fs::write(&text, "no library").unwrap();
+    for path in [directory.path().join("absent.so"), text] {
+        let output = crosscheck(&["run", RIGHT]).env("ORT_DYLIB_PATH", &path).output().unwrap();
+        let (code, out, error) = ended(&output);
+        assert_eq!((code, out.as_str()), (2, ""), "{error}");
+        assert!(error.contains(&path.display().to_string()), "{error}");
+        // Leaving it out is the user's own choice.
+        let arguments = ["run", RIGHT, "--runtimes", "in-house,tract"];
+        let output = crosscheck(&arguments).env("ORT_DYLIB_PATH", &path).output().unwrap();
+        assert_eq!(ended(&output).0, 0);
+    }
+}
+
+/// Runs with an empty cache and a `python3` of the test's own.
+#[cfg(unix)]
+fn with_python(script: &str) -> (i32, String, Vec<std::path::PathBuf>) {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let (bin, home) = (directory.path().join("bin"), directory.path().join("home"));
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::create_dir(&home).unwrap();
+    if !script.is_empty() {
+        let python = bin.join("python3");
+        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = crosscheck(&["run", RIGHT]);
+    command.env_remove("ORT_DYLIB_PATH").env_remove("XDG_CACHE_HOME").env("HOME", &home).env("PATH", &bin);
+    let (code, _, error) = ended(&command.output().unwrap());
+    let mut left = Vec::new();
+    let mut folders = vec![home];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { left.push(path) }
+        }
+    }
+    (code, error, left)
+}
+
+#[cfg(unix)]
+#[test]
+fn provisioning_that_fails_says_what_to_do_and_leaves_nothing() {
+    let (code, error, left) = with_python("");
+    assert_eq!((code, left.len()), (2, 0), "{error}");
+    assert!(error.contains("`python3` cannot be started") && error.contains("ORT_DYLIB_PATH"), "{error}");
+
+    let (code, error, left) = with_python("exit 1");
+    assert_eq!((code, left.len()), (2, 0), "{error}");
+    assert!(error.contains("pip") && error.contains("--runtimes in-house,tract"), "{error}");
+
+    // The destination is the argument after --dest.
+    let forged = "while [ $# -gt 0 ]; do [ \"$1\" = --dest ] && echo forged > \"$2/onnxruntime.whl\"; shift; done";
+    let (code, error, left) = with_python(forged);
+    assert_eq!((code, left.len()), (2, 0), "{error}");
+    assert!(error.contains("SHA-256"), "{error}");
+}

@@ -1,0 +1,143 @@
+//! The real runtimes, executed. These tests fail if onnxruntime or tract did not run.
+
+use onnx_crosscheck::case::Case;
+use onnx_crosscheck::model;
+use onnx_crosscheck::runtime::{self, Execution, Gap, Outcome, Runtime, Stage};
+use onnx_crosscheck::tensor::ElementType;
+use onnx_crosscheck::verdict::{Discrepancy, Judgement, judge};
+
+fn open(list: &str) -> Vec<Box<dyn Runtime>> {
+    let ids = runtime::select(Some(list)).unwrap();
+    runtime::open(&ids).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What each of the runtimes does with a case, and what is thought of it.
+fn run(runtimes: &mut [Box<dyn Runtime>], line: &str) -> Vec<(Execution, Judgement)> {
+    let case: Case = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+    let tensors = case.tensors();
+    let job = model::job(&case, &tensors);
+    let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+    let executions: Vec<Execution> =
+        runtimes.iter_mut().map(|runtime| runtime.execute(std::slice::from_ref(&job)).remove(0)).collect();
+    let results: Vec<_> = ids.iter().zip(&executions).collect();
+    let judgements = judge(&case.expectation(&tensors), &results);
+    executions.into_iter().zip(judgements).collect()
+}
+
+/// The types for which onnxruntime 1.31.1 has no kernel of each operator, without optimization.
+fn without_kernel(operator: &str) -> Vec<ElementType> {
+    use ElementType::*;
+    let narrow = vec![Int4, Uint4, Float4e2m1, Float8e8m0, Int2, Uint2];
+    let mut lacking = vec![Complex64, Complex128];
+    if operator == "Flatten" {
+        lacking.extend([Float8e4m3fn, Float8e4m3fnuz, Float8e5m2, Float8e5m2fnuz]);
+    }
+    lacking.extend(narrow);
+    lacking
+}
+
+#[test]
+fn every_type_makes_the_round_trip_through_onnxruntime_where_it_has_a_kernel() {
+    let mut runtimes = open("onnxruntime/disabled");
+    let wirings = [
+        ":input",
+        ":input(symbolic)",
+        ":input(unranked)",
+        ":initializer",
+        ":initializer(typed)",
+        ":constant",
+        ":constant(typed)",
+    ];
+    for (operator, rest) in [("Flatten", ""), ("Reshape", " int64[2]{-1,3}")] {
+        for element_type in ElementType::ALL {
+            for wiring in wirings {
+                // 261 elements hold every special value, and are odd for the packed types.
+                let line = format!("{operator}@25 {element_type}[87,3]:special{wiring}{rest}");
+                let (execution, judgement) = run(&mut runtimes, &line).remove(0);
+                if without_kernel(operator).contains(&element_type) {
+                    assert!(matches!(judgement, Judgement::Unsupported(_)), "{line}: {judgement:?}");
+                } else {
+                    assert_eq!(judgement, Judgement::Agrees, "{line}: {}", execution.message);
+                    assert!(matches!(execution.outcome, Outcome::Answer(_)), "{line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_type_that_tract_has_makes_the_round_trip() {
+    let mut runtimes = open("tract");
+    for element_type in &ElementType::ALL[..13] {
+        let results = run(&mut runtimes, &format!("Flatten@13 axis=-1 {element_type}[87,3]:special"));
+        for (execution, judgement) in results {
+            assert_eq!(judgement, Judgement::Agrees, "{element_type}: {}", execution.message);
+        }
+    }
+    for element_type in &ElementType::ALL[13..] {
+        let results = run(&mut runtimes, &format!("Flatten@25 {element_type}[2]"));
+        assert!(results.iter().all(|(_, judgement)| *judgement == Judgement::Unsupported(Gap::ElementType)));
+    }
+}
+
+#[test]
+fn gaps_are_told_from_refusals() {
+    let mut onnxruntime = open("onnxruntime");
+    let unsupported = |gap| Judgement::Unsupported(gap);
+    for (line, gap) in [
+        ("Shape@27 float[2]", Gap::Opset),
+        ("Shape@28 float[2]", Gap::Ir),
+        ("Shape@13 complex64[2]", Gap::ElementType),
+        ("Reshape@25 int4[2] int64[1]{2}", Gap::Kernel),
+    ] {
+        for (execution, judgement) in run(&mut onnxruntime, line) {
+            assert_eq!(judgement, unsupported(gap), "{line}: {}", execution.message);
+        }
+    }
+    for line in [
+        "Flatten@13 axis=4 float[2,3]",
+        "Flatten@13 axis=4 float[2,3]:input(unranked)",
+        "Flatten@13 axis=1 axis=1 float[2,3]",
+        "Shape@13 start=0 float[2]",
+        "Reshape@13 float[2,3] int64[1]{5}",
+        "Reshape@13 float[2,3] int64[2]{-1,-1}:initializer",
+        "Reshape@13 float[2,3] int64[2,1]{2,3}",
+        "Reshape@14 allowzero=1 float[2,3] int64[2]{0,-1}:initializer",
+    ] {
+        for (execution, judgement) in run(&mut onnxruntime, line) {
+            assert_eq!(judgement, Judgement::Agrees, "{line}");
+            let classed = matches!(execution.outcome, Outcome::Refused { .. });
+            assert!(classed, "{line}: {:?}: {}", execution.outcome, execution.message);
+        }
+    }
+    for (execution, judgement) in run(&mut open("tract"), "Reshape@13 float[2,3] int64[1]{6}") {
+        assert_eq!(judgement, unsupported(Gap::DynamicShape), "{}", execution.message);
+    }
+}
+
+#[test]
+fn a_panic_of_tract_is_an_outcome() {
+    for (execution, judgement) in run(&mut open("tract"), "Flatten@13 axis=3 float[2]") {
+        assert_eq!(execution.outcome, Outcome::Panicked { stage: Stage::Load });
+        assert_eq!(judgement, Judgement::Wrong(vec![Discrepancy::Panic]));
+        assert!(execution.message.contains("out of range"), "{}", execution.message);
+    }
+}
+
+#[test]
+fn the_foreign_type_of_tract_is_reported_and_its_numbers_are_read() {
+    for (execution, judgement) in run(&mut open("tract"), "Shape@13 float[2,3]") {
+        assert_eq!(judgement, Judgement::Wrong(vec![Discrepancy::WrongType]));
+        let Outcome::Answer(outputs) = execution.outcome else { panic!("{}", execution.message) };
+        assert_eq!(outputs[0].native_type, Some("TDim"));
+        assert_eq!(outputs[0].tensor.int64s(), Some(vec![2, 3]));
+    }
+}
+
+#[test]
+fn what_a_runtime_declares_at_load_is_kept() {
+    let (execution, _) = run(&mut open("onnxruntime/disabled"), "Flatten@13 float[2,3,4]:input(symbolic)").remove(0);
+    let declared = execution.declared.unwrap();
+    assert_eq!(declared[0].element_type, Some(ElementType::Float));
+    assert_eq!(declared[0].dims.as_ref().map(Vec::len), Some(2));
+}
