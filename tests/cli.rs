@@ -5,9 +5,10 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// Runs where a campaign may leave its folder.
 fn crosscheck(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
-    command.args(arguments).stdin(Stdio::null());
+    command.args(arguments).stdin(Stdio::null()).current_dir(env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
@@ -27,12 +28,8 @@ const WRONG: &str = "Flatten@13 axis=3 float[2]";
 fn a_case_that_all_agree_on_ends_with_0() {
     let (code, out, _) = run(&["run", RIGHT]);
     assert_eq!(code, 0, "{out}");
-    assert!(
-        out.contains(
-            "in-house, onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized\n    answer float[3,0]{}"
-        ),
-        "{out}"
-    );
+    let runtimes = "in-house, onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized, tract/pinned";
+    assert!(out.contains(&format!("{runtimes}\n    answer float[3,0]{{}}")), "{out}");
 }
 
 #[test]
@@ -40,7 +37,9 @@ fn a_finding_ends_with_1_and_names_who_is_wrong() {
     let (code, out, _) = run(&["run", WRONG]);
     assert_eq!(code, 1, "{out}");
     let lines: Vec<&str> = out.lines().filter(|line| line.contains("WRONG")).collect();
-    assert_eq!(lines, ["tract/typed           WRONG        panics", "tract/optimized       WRONG        panics"]);
+    let accused: Vec<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(accused, ["tract/typed", "tract/optimized", "tract/pinned"]);
+    assert!(lines.iter().all(|line| line.ends_with("panics")), "{out}");
     assert!(out.contains("The value for axis must be in the range"), "{out}");
 }
 
@@ -178,4 +177,50 @@ fn provisioning_that_fails_says_what_to_do_and_leaves_nothing() {
     let (code, error, left) = with_python(forged);
     assert_eq!((code, left.len()), (2, 0), "{error}");
     assert!(error.contains("SHA-256"), "{error}");
+}
+
+#[test]
+fn exhaust_runs_every_planned_case_and_can_be_divided_and_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let exhaust = |more: &[&str]| {
+        let bounds = ["exhaust", "--operator", "flatten", "--max-rank", "2", "--max-dim", "2", "--opset", "9,13"];
+        run(&[&bounds[..], &["--runtimes", "in-house", "--output", output], more].concat())
+    };
+    let (code, out, error) = exhaust(&[]);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(error.contains("The space holds 448 cases, shard 1/1 448 of them, to run 448"), "{error}");
+    assert!(out.contains("All 448 planned cases were run: 0 to 448"), "{out}");
+    let (_, out, _) = exhaust(&["--shard", "3/5", "--from", "40"]);
+    assert!(out.contains("All 50 planned cases were run: 40 to 90 of the 90"), "{out}");
+    let (code, _, error) = exhaust(&["--shard", "6/5"]);
+    assert!(code == 2 && error.contains("I from 1 to N"), "{error}");
+    let (code, _, error) = exhaust(&["--from", "449"]);
+    assert!(code == 2 && error.contains("past the 448 cases"), "{error}");
+    let (code, _, error) = run(&["exhaust", "--operator", "shape", "--max-rank", "30", "--output", output]);
+    assert!(code == 2 && error.contains("more than"), "{error}");
+}
+
+#[test]
+fn coverage_shows_what_the_last_campaign_reached() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("campaign");
+    let (output, page) = (output.to_str().unwrap(), folder.path().join("coverage.html"));
+    let (code, _, error) = run(&["coverage", "--output", output]);
+    assert!(code == 2 && error.contains("run `crosscheck campaign` first"), "{error}");
+
+    run(&["campaign", "--cases", "8000", "--seed", "7", "--runtimes", "in-house,tract/typed", "--output", output]);
+    let (code, out, error) = run(&["coverage", "--output", output, "--html", page.to_str().unwrap()]);
+    assert_eq!(code, 0, "{error}");
+    assert!(out.contains("of 471 cells were reached."), "{out}");
+    assert!(out.contains("in-house executed") && out.contains("Unsupported: Shape-1 complex64"), "{out}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Reshape"));
+    let (code, out, _) = run(&["coverage", "--output", output, "--runtime", "tract/typed"]);
+    assert!(code == 0 && out.contains('!') && out.contains('-'), "{out}");
+    let (code, _, error) = run(&["coverage", "--output", output, "--runtime", "none"]);
+    assert!(code == 2 && error.contains("there were in-house, tract/typed"), "{error}");
+
+    std::fs::write(folder.path().join("campaign/coverage.json"), "{").unwrap();
+    let (code, _, error) = run(&["coverage", "--output", output]);
+    assert!(code == 2 && error.contains("coverage.json is damaged"), "{error}");
 }

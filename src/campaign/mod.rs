@@ -1,24 +1,26 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
+mod coverage;
+mod examine;
+mod source;
 mod statistics;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
+pub use examine::{Contrary, Examination, examine};
+pub use source::{Shard, Source, Stream};
 pub use statistics::{Finding, RuntimeStatistics, Statistics, Tally};
 
-use crate::case::{Generated, Generator};
-use crate::model;
-use crate::runtime::{Execution, OpenError, Runtime, RuntimeId};
-use crate::verdict::{Judgement, judge};
+use crate::runtime::{OpenError, Runtime, RuntimeId};
 
 /// What a campaign is to do.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub generator: Generator,
-    pub seed: u64,
-    /// The end, whichever comes first; with neither it goes on until it is stopped.
+#[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
+pub struct Options<'a> {
+    pub source: &'a dyn Source,
+    /// The end, whichever comes first; with neither it goes on until the source ends or it is stopped.
     pub cases: Option<u64>,
     pub time: Option<Duration>,
     /// At least 1. The result does not depend on it.
@@ -34,8 +36,8 @@ const BLOCK: u64 = 64;
 /// Runs a campaign until its end or until `stop` is set, and then as far as the blocks under way. `progress` is called
 /// now and then with what there is so far.
 ///
-/// The cases are those of the seed from the first on, without a gap, so that a campaign of as many cases is the same on
-/// every machine.
+/// The cases are those of the source from the first on, without a gap, so that a campaign of as many cases is the same
+/// on every machine.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -63,8 +65,12 @@ pub fn run(
             if first >= end {
                 break;
             }
-            for index in first..end {
-                execute(&options.generator.case(options.seed, index), &mut runtimes, &ids, &mut local);
+            for generated in (first..end).map_while(|index| options.source.case(index)) {
+                let examination = examine(&generated, &mut runtimes, &ids);
+                local.count(&generated, &ids, &examination);
+            }
+            if local.cases == 0 {
+                break;
             }
             let block = std::mem::replace(&mut local, Statistics::new(&ids));
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,15 +96,6 @@ pub fn run(
     }
     let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(total.unwrap_or_else(|| Statistics::new(&[])))
-}
-
-fn execute(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId], statistics: &mut Statistics) {
-    let job = model::job(&generated.case, &generated.tensors);
-    let jobs = std::slice::from_ref(&job);
-    let executions: Vec<Execution> = runtimes.iter_mut().flat_map(|runtime| runtime.execute(jobs)).collect();
-    let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
-    let judgements: Vec<Judgement> = judge(&generated.expectation, &results);
-    statistics.count(generated, &results, &judgements);
 }
 
 #[cfg(test)]

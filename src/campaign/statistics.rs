@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::coverage::Coverage;
+use super::examine::Examination;
 use crate::case::{Generated, Intent};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Judgement, Signature, Tolerance, reaction};
+use crate::verdict::{Discrepancy, Judgement, Severity, Signature, Tolerance, reaction};
 
 /// What a campaign, or a part of one, came to.
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ pub struct Statistics {
     pub runtimes: Vec<RuntimeStatistics>,
     /// The distinct findings, the most severe first.
     pub findings: BTreeMap<Signature, Finding>,
+    pub coverage: Coverage,
 }
 
 /// What one runtime did in a campaign.
@@ -36,7 +39,7 @@ pub struct RuntimeStatistics {
     pub wrong: u64,
     /// By operator, version and type of the data, and by what is lacking.
     pub unsupported: BTreeMap<Tally, u64>,
-    /// Failures in words that no table knows, wherever they were counted, with the first such message.
+    /// Failures in words that no table knows, wherever they were counted, with the shortest such message.
     pub unclassified: u64,
     pub unclassified_message: Option<String>,
 }
@@ -62,6 +65,8 @@ pub struct Finding {
     pub runtimes: Vec<RuntimeId>,
     /// The runtime's words in that case.
     pub message: String,
+    /// A variant of that case with which the runtime does something else, where that is what is wrong.
+    pub contrary: Option<String>,
 }
 
 impl Statistics {
@@ -84,11 +89,13 @@ impl Statistics {
             elapsed: Duration::ZERO,
             runtimes: runtimes.collect(),
             findings: BTreeMap::new(),
+            coverage: Coverage::default(),
         }
     }
 
     /// Counts one case with what each runtime did and what is thought of it.
-    pub fn count(&mut self, generated: &Generated, results: &[(&RuntimeId, &Execution)], judgements: &[Judgement]) {
+    pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination) {
+        self.coverage.count(generated, ids, examination);
         self.cases += 1;
         match &generated.expectation {
             Expectation::Defined(_) => self.valid += 1,
@@ -98,10 +105,11 @@ impl Statistics {
             }
             Expectation::Unspecified { .. } => self.unspecified += 1,
         }
-        for ((runtime, (id, execution)), judgement) in self.runtimes.iter_mut().zip(results).zip(judgements) {
+        for (index, (runtime, id)) in self.runtimes.iter_mut().zip(ids).enumerate() {
+            let (execution, judgement) = (&examination.executions[index], &examination.judgements[index]);
             if let Outcome::Unclassified { .. } = execution.outcome {
                 runtime.unclassified += 1;
-                runtime.unclassified_message.get_or_insert_with(|| execution.message.clone());
+                keep_shortest(&mut runtime.unclassified_message, Some(execution.message.clone()));
             }
             match judgement {
                 Judgement::Agrees => runtime.agreed += 1,
@@ -121,8 +129,9 @@ impl Statistics {
                     let finding = Finding {
                         case: generated.case.to_string(),
                         count: 1,
-                        runtimes: vec![(*id).clone()],
+                        runtimes: vec![id.clone()],
                         message: execution.message.clone(),
+                        contrary: examination.contrary[index].as_ref().map(|contrary| contrary.case.clone()),
                     };
                     let signature = signature(generated, id, execution, discrepancies);
                     record(&mut self.findings, signature, finding);
@@ -143,15 +152,22 @@ impl Statistics {
             mine.agreed += theirs.agreed;
             mine.wrong += theirs.wrong;
             mine.unclassified += theirs.unclassified;
-            if mine.unclassified_message.is_none() {
-                mine.unclassified_message = theirs.unclassified_message;
-            }
+            keep_shortest(&mut mine.unclassified_message, theirs.unclassified_message);
             add_counts(&mut mine.tolerated, theirs.tolerated);
             add_counts(&mut mine.unsupported, theirs.unsupported);
         }
+        self.coverage.add(part.coverage);
         for (signature, finding) in part.findings {
             record(&mut self.findings, signature, finding);
         }
+    }
+}
+
+/// Of two messages the shorter, or the first in the alphabet of equally long ones: whichever came first.
+fn keep_shortest(kept: &mut Option<String>, new: Option<String>) {
+    let is_better = |new: &String| kept.as_ref().is_none_or(|kept| (new.len(), new) < (kept.len(), kept));
+    if let Some(new) = new.filter(is_better) {
+        *kept = Some(new);
     }
 }
 
@@ -162,8 +178,8 @@ fn add_counts<K: Ord>(mine: &mut BTreeMap<K, u64>, theirs: BTreeMap<K, u64>) {
 }
 
 fn signature(generated: &Generated, id: &RuntimeId, execution: &Execution, found: &[Discrepancy]) -> Signature {
-    // Where only the configurations differ, which of them refuses says nothing: it is one finding.
-    let disagree = found == [Discrepancy::ConfigurationsDisagree];
+    // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one finding.
+    let disagree = found.iter().all(|d| d.severity() == Severity::Disagrees);
     Signature {
         discrepancies: found.to_vec(),
         operator: generated.case.operator.name,
@@ -189,5 +205,6 @@ fn record(findings: &mut BTreeMap<Signature, Finding>, signature: Signature, new
     if (new.case.len(), &new.case, &new.message) < (known.case.len(), &known.case, &known.message) {
         known.case = new.case;
         known.message = new.message;
+        known.contrary = new.contrary;
     }
 }

@@ -1,8 +1,9 @@
 //! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
 
 use super::*;
+use crate::case::Generator;
 use crate::model::Job;
-use crate::runtime::{self, Outcome, Output};
+use crate::runtime::{self, Execution, Outcome, Output};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Signature};
 
@@ -37,7 +38,8 @@ fn campaign(lie: fn(&Job, &mut Execution)) -> Statistics {
         let liar: Box<dyn Runtime> = Box::new(Liar { id, honest: in_house()?, lie });
         Ok(vec![in_house()?, liar])
     };
-    let options = Options { generator: Generator::default(), seed: 7, cases: Some(2000), time: None, threads: 2 };
+    let source = Stream::new(Generator::default(), 7);
+    let options = Options { source: &source, cases: Some(2000), time: None, threads: 2 };
     run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
@@ -150,9 +152,10 @@ fn a_panic_is_found() {
 fn the_result_does_not_depend_on_the_number_of_threads() {
     let run_with = |threads| {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
-        let options = Options { generator: Generator::default(), seed: 3, cases: Some(1000), time: None, threads };
+        let source = Stream::new(Generator::default(), 3);
+        let options = Options { source: &source, cases: Some(2000), time: None, threads };
         let statistics = run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap();
-        format!("{:#?}\n{:#?}", statistics.findings, statistics.runtimes)
+        format!("{:#?}\n{:#?}\n{:#?}", statistics.findings, statistics.runtimes, statistics.coverage)
     };
     let (one, three) = (run_with(1), run_with(3));
     assert_eq!(one, three);
@@ -162,7 +165,8 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_stopped_campaign_keeps_what_it_has() {
     let open = || runtime::open(&runtime::select(Some("in-house"))?);
-    let options = Options { generator: Generator::default(), seed: 3, cases: None, time: None, threads: 2 };
+    let source = Stream::new(Generator::default(), 3);
+    let options = Options { source: &source, cases: None, time: None, threads: 2 };
     let stop = AtomicBool::new(false);
     let statistics = run(&options, &open, &stop, &|so_far| {
         if so_far.cases >= 640 {

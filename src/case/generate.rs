@@ -26,6 +26,8 @@ pub enum Intent {
     Rule(Rule),
     /// Boundary values without a plan.
     Wild,
+    /// Not drawn: listed or enumerated.
+    Given,
 }
 
 /// A case with what belongs to it.
@@ -73,6 +75,10 @@ impl Generator {
     pub fn new(operators: Vec<&'static Operator>) -> Generator {
         assert!(!operators.is_empty(), "a generator needs an operator");
         Generator { operators }
+    }
+
+    pub fn operators(&self) -> &[&'static Operator] {
+        &self.operators
     }
 
     /// Case `index` of the stream of a seed: the same on every machine.
@@ -420,6 +426,15 @@ fn contents(u: &mut Unstructured) -> arbitrary::Result<Contents> {
         3 | 4 => Contents::Random(u64::from(u.arbitrary::<u16>()?)),
         _ => Contents::Special,
     })
+}
+
+impl Generated {
+    /// A case that was not drawn, with what belongs to it.
+    pub fn given(case: Case) -> Generated {
+        let tensors = case.tensors();
+        let expectation = case.expectation(&tensors);
+        Generated { case, intent: Intent::Given, tensors, expectation }
+    }
 }
 
 #[cfg(test)]

@@ -3,13 +3,17 @@
 //! A case is small: it describes its contents instead of holding them, so that it can be written on one line
 //! ([`notation`]) whatever its size. The same line is corpus entry, command-line argument and report.
 
+pub mod catalogue;
 mod contents;
 mod generate;
 mod notation;
+pub mod space;
+mod variants;
 
 pub use contents::Contents;
 pub use generate::{Generated, Generator, Intent};
 pub use notation::{ParseCaseError, describe};
+pub use variants::{Relation, Variant, variants};
 
 use crate::operator::{Attribute, Expectation, Operator};
 use crate::tensor::{ElementType, Tensor, element_count};

@@ -1,9 +1,9 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -11,20 +11,22 @@ use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::report::one_line;
-use super::{Ending, reproduce};
-use crate::campaign::{self, Options, RuntimeStatistics, Statistics};
+use super::{Ending, coverage, reproduce};
+use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream};
 use crate::case::Generator;
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::{self, RuntimeId};
 
 /// Generate cases, run them on every runtime, and list the distinct findings
+///
+/// The catalogue of edge cases comes first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck campaign --for 60s --seed 7 --operator reshape")]
 pub(super) struct Arguments {
     /// How long to go on, such as `90s` or `8h` [default: until stopped, or as many as --cases]
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
-    /// How many cases to run
+    /// How many cases to run, those of the catalogue included
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
     /// The seed: the same one gives the same cases on every machine
@@ -33,40 +35,61 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every subcommand takes that runs many cases.
+#[derive(Debug, clap::Args)]
+pub(super) struct Common {
     /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
     #[arg(long, value_name = "LIST")]
     runtimes: Option<String>,
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// The folder for what other commands read
+    #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
+    output: PathBuf,
 }
 
-fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
+pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
     name.trim().parse()
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let ids = runtime::select(arguments.runtimes.as_deref())?;
+    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
+    let source = Stream::new(Generator::new(operators), arguments.seed);
+    let limits = Limits { cases: arguments.cases, time: arguments.time };
+    let statistics = conduct(&source, limits, &arguments.common, &format!("Seed {}", arguments.seed))?;
+    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+}
+
+/// When to end, whichever comes first.
+pub(super) struct Limits {
+    pub(super) cases: Option<u64>,
+    pub(super) time: Option<Duration>,
+}
+
+/// Runs the cases of a source with progress and Ctrl-C, shows what came of them, and saves what other commands read.
+pub(super) fn conduct(source: &dyn Source, limits: Limits, common: &Common, what: &str) -> anyhow::Result<Statistics> {
+    let ids = runtime::select(common.runtimes.as_deref())?;
     // Opened once here, so that provisioning and its errors come before anything else.
     let opened: Vec<RuntimeId> = runtime::open(&ids)?.iter().map(|runtime| runtime.id().clone()).collect();
-    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
-    let options = Options {
-        generator: Generator::new(operators),
-        seed: arguments.seed,
-        cases: arguments.cases,
-        time: arguments.time,
-        threads: arguments.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
-    };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = common.threads.unwrap_or_else(cores);
+    let options = Options { source, cases: limits.cases, time: limits.time, threads };
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
-    eprintln!("Seed {}; runtimes: {}", options.seed, names.join(", "));
+    eprintln!("{what}; runtimes: {}", names.join(", "));
     let progress = Progress::new(&options);
     let statistics = campaign::run(&options, &|| runtime::open(&ids), &stop, &|so_far| progress.show(so_far))?;
     progress.finish();
     write(&statistics, io::stdout().lock())?;
-    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+    coverage::save(&statistics.coverage.report(&opened), &common.output)?;
+    Ok(statistics)
 }
 
 /// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
@@ -181,6 +204,9 @@ fn write(statistics: &Statistics, mut to: impl Write) -> io::Result<()> {
                 }
                 if !finding.message.is_empty() {
                     writeln!(to, "   \"{}\"", one_line(&finding.message))?;
+                }
+                if let Some(contrary) = &finding.contrary {
+                    writeln!(to, "   other than with {contrary}")?;
                 }
                 writeln!(to, "   {}", reproduce(&finding.case))?;
             }

@@ -1,6 +1,8 @@
 //! The command line: one file for each subcommand, and what they share.
 
 mod campaign;
+mod coverage;
+mod exhaust;
 mod report;
 mod run;
 
@@ -20,7 +22,12 @@ struct Arguments {
 enum Command {
     Run(run::Arguments),
     Campaign(campaign::Arguments),
+    Exhaust(exhaust::Arguments),
+    Coverage(coverage::Arguments),
 }
+
+/// The folder where a campaign leaves what other commands read.
+const OUTPUT: &str = "crosscheck-campaign";
 
 const AFTER_HELP: &str = "Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot \
                           take part.";
@@ -38,6 +45,8 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
+        Command::Exhaust(arguments) => exhaust::run(&arguments),
+        Command::Coverage(arguments) => coverage::run(&arguments),
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,

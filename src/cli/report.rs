@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::case::{Case, describe};
-use crate::operator::{Answer, Expectation};
+use crate::campaign::{Contrary, examine};
+use crate::case::{Case, Generated, describe};
+use crate::operator::{Answer, Expectation, Text};
 use crate::runtime::{Execution, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
-use crate::verdict::{Judgement, Tolerance, classes, judge, reaction};
-use crate::{model, operator};
+use crate::verdict::{Judgement, Tolerance, classes, reaction};
 
 /// Elements of a tensor that are shown at the most.
 const SHOWN: usize = 16;
@@ -76,40 +76,45 @@ struct JudgementReport {
     discrepancies: Vec<&'static str>,
     /// The same in words.
     sentence: String,
+    /// A variant of the case with which the runtime does something else, where that is what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contrary: Option<ContraryReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct ContraryReport {
+    case: String,
+    outcome: ClassReport,
 }
 
 impl Report {
     /// Executes a case on every runtime and judges what they did.
     pub(super) fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
-        let tensors = case.tensors();
-        let expectation = case.expectation(&tensors);
-        let job = model::job(case, &tensors);
-        let executed: Vec<(RuntimeId, Execution)> = runtimes
-            .iter_mut()
-            .flat_map(|runtime| {
-                let id = runtime.id().clone();
-                runtime.execute(std::slice::from_ref(&job)).into_iter().map(move |execution| (id.clone(), execution))
-            })
-            .collect();
-        let results: Vec<(&RuntimeId, &Execution)> = executed.iter().map(|(id, execution)| (id, execution)).collect();
-        let judgements = judge(&expectation, &results);
+        let generated = Generated::given(case.clone());
+        let ids: Vec<RuntimeId> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+        let examination = examine(&generated, runtimes, &ids);
+        let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&examination.executions).collect();
         let version = case.operator.version_at(case.opset).map_or(0, |version| version.since);
+        let classes = classes(&results);
         Report {
             case: case.to_string(),
             operator_version: format!("{}-{version}", case.operator),
-            expectation: ExpectationReport::new(&expectation),
-            classes: classes(&results)
+            expectation: ExpectationReport::new(&generated.expectation),
+            classes: classes
                 .iter()
                 .map(|class| {
-                    let runtimes = class.members.iter().map(|&i| results[i].0.to_string()).collect();
+                    let runtimes = class.members.iter().map(|&i| ids[i].to_string()).collect();
                     ClassReport::new(class.outcome, class.message, runtimes)
                 })
                 .collect(),
-            finding: judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
+            finding: examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
             judgements: results
                 .iter()
-                .zip(&judgements)
-                .map(|((id, execution), judgement)| JudgementReport::new(id, execution, judgement))
+                .zip(&examination.judgements)
+                .zip(&examination.contrary)
+                .map(|(((id, execution), judgement), contrary)| {
+                    JudgementReport::new(id, execution, judgement, contrary.as_ref())
+                })
                 .collect(),
         }
     }
@@ -131,20 +136,7 @@ impl Report {
         }
         writeln!(to)?;
         for class in &self.classes {
-            let outputs: Vec<String> = class
-                .outputs
-                .iter()
-                .map(|output| match output.native_type {
-                    Some(native) => format!("{} handed over as {native}", output.tensor),
-                    None => output.tensor.clone(),
-                })
-                .collect();
-            let what = match (class.kind, class.stage) {
-                ("answer", _) => format!("answer {}", outputs.join(", ")),
-                (kind, Some(stage)) => format!("{kind} at {stage}: {}", class.reaction),
-                (kind, None) => format!("{kind}: {}", class.reaction),
-            };
-            writeln!(to, "{}\n    {what}", class.runtimes.join(", "))?;
+            writeln!(to, "{}\n    {}", class.runtimes.join(", "), class.sentence())?;
             if !class.message.is_empty() {
                 writeln!(to, "    \"{}\"", one_line(&class.message))?;
             }
@@ -155,6 +147,10 @@ impl Report {
             let mark = if judgement.kind == "wrong" { "WRONG" } else { judgement.kind };
             let line = format!("{:width$}  {mark:11}  {}", judgement.runtime, judgement.sentence);
             writeln!(to, "{}", line.trim_end())?;
+            if let Some(contrary) = &judgement.contrary {
+                writeln!(to, "{:width$}  but with {}", "", contrary.case)?;
+                writeln!(to, "{:width$}  {}", "", contrary.outcome.sentence())?;
+            }
         }
         Ok(())
     }
@@ -175,7 +171,7 @@ impl ExpectationReport {
             }
         };
         let rule = expectation.rule().map(|rule| {
-            let operator::Text { id, sentence, source } = *rule.text();
+            let Text { id, sentence, source } = *rule.text();
             RuleReport { id, sentence, source }
         });
         ExpectationReport { kind, answers, rule }
@@ -206,8 +202,28 @@ impl ClassReport {
     }
 }
 
+impl ClassReport {
+    /// What came of the case, in one sentence.
+    fn sentence(&self) -> String {
+        let outputs = self.outputs.iter().map(|output| match output.native_type {
+            Some(native) => format!("{} handed over as {native}", output.tensor),
+            None => output.tensor.clone(),
+        });
+        match (self.kind, self.stage) {
+            ("answer", _) => format!("answer {}", outputs.collect::<Vec<_>>().join(", ")),
+            (kind, Some(stage)) => format!("{kind} at {stage}: {}", self.reaction),
+            (kind, None) => format!("{kind}: {}", self.reaction),
+        }
+    }
+}
+
 impl JudgementReport {
-    fn new(id: &RuntimeId, execution: &Execution, judgement: &Judgement) -> JudgementReport {
+    fn new(
+        id: &RuntimeId,
+        execution: &Execution,
+        judgement: &Judgement,
+        contrary: Option<&Contrary>,
+    ) -> JudgementReport {
         let mut discrepancies = Vec::new();
         let (kind, sentence) = match judgement {
             Judgement::Agrees => ("agrees", String::new()),
@@ -220,7 +236,11 @@ impl JudgementReport {
             }
         };
         let (runtime, version) = (id.to_string(), id.version.clone());
-        JudgementReport { runtime, version, kind, discrepancies, sentence }
+        let contrary = contrary.map(|contrary| ContraryReport {
+            case: contrary.case.clone(),
+            outcome: ClassReport::new(&contrary.execution.outcome, &contrary.execution.message, vec![runtime.clone()]),
+        });
+        JudgementReport { runtime, version, kind, discrepancies, sentence, contrary }
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) static FLATTEN: Operator = Operator {
         version(25, ElementType::Uint2),
     ],
     rules: &[Rule::AxisRange, Rule::NegativeAxis, Rule::ScalarAxis, Rule::ScalarData],
+    catalogue: include_str!("../../corpus/catalogue/flatten.txt"),
     execute,
     output_rank: |_| Some(2),
     output_type: None,

@@ -31,6 +31,8 @@ pub struct Operator {
     pub versions: &'static [Version],
     /// The rules that only calls of this operator can break or leave open, beside those on the form of any node.
     pub rules: &'static [Rule],
+    /// Its edge cases, one a line in the notation of cases, each with what is demanded of it.
+    pub catalogue: &'static str,
     /// What the specification demands of a call that is well-formed: see [`Operator::evaluate`].
     execute: fn(&Call) -> Expectation,
     /// The rank of the output as far as the call alone shows it, without looking at what it computes.

@@ -37,6 +37,7 @@ pub(super) static RESHAPE: Operator = Operator {
         Rule::AllowzeroValue,
         Rule::MissingShape,
     ],
+    catalogue: include_str!("../../corpus/catalogue/reshape.txt"),
     execute,
     output_rank,
     output_type: None,

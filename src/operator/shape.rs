@@ -16,6 +16,7 @@ pub(super) static SHAPE: Operator = Operator {
         version(25, ElementType::Uint2, SLICE),
     ],
     rules: &[],
+    catalogue: include_str!("../../corpus/catalogue/shape.txt"),
     execute,
     output_rank: |_| Some(1),
     output_type: Some(ElementType::Int64),

@@ -10,6 +10,8 @@ mod tract;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use outcome::{Class, Declaration, Execution, Gap, Outcome, Output, Phrase, Reason, Stage};
 
 use crate::model::Job;
@@ -30,7 +32,7 @@ pub struct Kind {
 }
 
 /// One runtime at one version in one configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RuntimeId {
     pub kind: String,
     pub version: String,
@@ -122,10 +124,14 @@ mod tests {
     #[test]
     fn runtimes_are_selected_by_name() {
         let names = |list| select(list).map(|ids| ids.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let all = ["in-house", "onnxruntime/disabled", "onnxruntime/all", "tract/typed", "tract/optimized"];
+        let all =
+            ["in-house", "onnxruntime/disabled", "onnxruntime/all", "tract/typed", "tract/optimized", "tract/pinned"];
         assert_eq!(names(None).unwrap(), all);
-        assert_eq!(names(Some("tract, in-house")).unwrap(), ["tract/typed", "tract/optimized", "in-house"]);
-        assert_eq!(names(Some("tract/typed,tract")).unwrap(), ["tract/typed", "tract/optimized"]);
+        assert_eq!(
+            names(Some("tract, in-house")).unwrap(),
+            ["tract/typed", "tract/optimized", "tract/pinned", "in-house"]
+        );
+        assert_eq!(names(Some("tract/typed,tract")).unwrap(), ["tract/typed", "tract/optimized", "tract/pinned"]);
         let error = names(Some("onnxruntme")).unwrap_err().to_string();
         assert!(error.contains("`onnxruntme`") && error.contains("onnxruntime, onnxruntime/all"), "{error}");
     }

@@ -14,13 +14,14 @@ use crate::tensor::{self, ElementType, Elements};
 pub(super) static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
-    configurations: &["typed", "optimized"],
+    configurations: &["typed", "optimized", "pinned"],
     open: |id| {
         silence_caught_panics();
         Ok(Box::new(TractRuntime {
             id: id.clone(),
             onnx: tract_onnx::onnx(),
-            optimize: id.configuration == "optimized",
+            optimize: id.configuration != "typed",
+            pin: id.configuration == "pinned",
         }))
     },
 };
@@ -57,7 +58,10 @@ const PHRASES: &[Phrase] = {
 struct TractRuntime {
     id: RuntimeId,
     onnx: tract_onnx::Onnx,
+    /// Whether the model is optimized before it is run, or only typed.
     optimize: bool,
+    /// Whether the inputs are declared as what they are fed, whatever the model declares.
+    pin: bool,
 }
 
 thread_local! {
@@ -117,7 +121,10 @@ impl TractRuntime {
         stage: &Cell<Stage>,
         declared: &Cell<Option<Vec<Declaration>>>,
     ) -> TractResult<Vec<Output>> {
-        let model = self.onnx.model_for_read(&mut &job.model[..])?;
+        let mut model = self.onnx.model_for_read(&mut &job.model[..])?;
+        if self.pin {
+            pin_inputs(&mut model, job)?;
+        }
         let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
         let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
         declared.set(Some(outputs.collect::<TractResult<_>>()?));
@@ -133,6 +140,24 @@ impl TractRuntime {
         let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
         plan.run(feeds)?.iter().map(|value| read(value)).collect()
     }
+}
+
+/// Declares each input as the type and dims that it is fed.
+fn pin_inputs(model: &mut InferenceModel, job: &Job) -> TractResult<()> {
+    for index in 0..model.inputs.len() {
+        let outlet = model.inputs[index];
+        let feed = job.feeds.iter().find(|(fed, _)| *fed == model.node(outlet.node).name);
+        if let Some((_, tensor)) = feed
+            && let Some(native) = native_type(tensor.element_type())
+        {
+            model.set_input_fact(index, InferenceFact::dt_shape(native, native_dims(tensor)?))?;
+        }
+    }
+    Ok(())
+}
+
+fn native_dims(tensor: &tensor::Tensor) -> TractResult<Vec<usize>> {
+    Ok(tensor.dims().iter().map(|&d| usize::try_from(d)).collect::<Result<_, _>>()?)
 }
 
 fn native_type(element_type: ElementType) -> Option<Datum> {
@@ -160,7 +185,7 @@ fn our_type(native: Datum) -> Option<ElementType> {
 
 /// A tensor of tract with the same elements.
 fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
-    let dims: Vec<usize> = tensor.dims().iter().map(|&d| usize::try_from(d)).collect::<Result<_, _>>()?;
+    let dims = native_dims(tensor)?;
     match tensor.elements() {
         Elements::Strings(strings) => {
             let strings = strings.iter().map(|s| String::from_utf8(s.clone())).collect::<Result<Vec<_>, _>>()?;

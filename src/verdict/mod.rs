@@ -48,6 +48,10 @@ pub enum Discrepancy {
     RefusesValid,
     /// Two configurations of it do not do the same, where either alone would be acceptable.
     ConfigurationsDisagree,
+    /// It does not do the same when the operands are wired otherwise, where either alone would be acceptable.
+    WiringsDisagree,
+    /// It does not do the same at a neighbouring opset that changed only types, where either alone would be acceptable.
+    OpsetsDisagree,
     /// It answers what it must refuse.
     AcceptsInvalid,
     /// It answers what it must refuse, with the answer that a later version or an obvious reading gives.
@@ -76,7 +80,9 @@ impl Discrepancy {
             | Discrepancy::WrongType
             | Discrepancy::Undeclared => Severity::WrongAnswer,
             Discrepancy::RefusesValid => Severity::RefusesValid,
-            Discrepancy::ConfigurationsDisagree => Severity::Disagrees,
+            Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
+                Severity::Disagrees
+            }
             Discrepancy::AcceptsInvalid => Severity::AcceptsInvalid,
             Discrepancy::AcceptsLeniently => Severity::Lenient,
         }
@@ -93,6 +99,8 @@ impl Discrepancy {
             Discrepancy::Undeclared => "undeclared",
             Discrepancy::RefusesValid => "refuses-valid",
             Discrepancy::ConfigurationsDisagree => "configurations-disagree",
+            Discrepancy::WiringsDisagree => "wirings-disagree",
+            Discrepancy::OpsetsDisagree => "opsets-disagree",
             Discrepancy::AcceptsInvalid => "accepts-invalid",
             Discrepancy::AcceptsLeniently => "accepts-leniently",
         }
@@ -110,6 +118,8 @@ impl Discrepancy {
             Discrepancy::Undeclared => "gives something else than it declared at load",
             Discrepancy::RefusesValid => "refuses a valid model",
             Discrepancy::ConfigurationsDisagree => "does not do the same in all configurations",
+            Discrepancy::WiringsDisagree => "does not do the same when the operands are wired otherwise",
+            Discrepancy::OpsetsDisagree => "does not do the same at a neighbouring opset that changed only types",
             Discrepancy::AcceptsInvalid => "answers an invalid model",
             Discrepancy::AcceptsLeniently => "answers an invalid model, as a later version or an obvious reading would",
         }
@@ -142,7 +152,7 @@ pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) ->
 }
 
 /// Whether two outcomes are the same answer, or both a refusal of whatever kind.
-fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
+pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Answer(a), Outcome::Answer(b)) => a == b,
         (a, b) => matches!(a, Outcome::Answer(_)) == matches!(b, Outcome::Answer(_)),

@@ -27,7 +27,7 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
                 matches!(expectation, Expectation::Defined(_)) || expectation.rule() == Some(Rule::ScalarData)
             }
             Intent::Rule(rule) => expectation.rule() == Some(rule),
-            Intent::Wild => true,
+            Intent::Wild | Intent::Given => true,
         };
         if !kept {
             let stray = format!("{}-{} {intent:?} -> {:?}", case.operator, version.since, expectation.rule());
@@ -65,6 +65,145 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
     }
     assert!(kinds["valid"] * 100 >= CASES * 60, "{kinds:?}");
     assert!(kinds["invalid"] * 100 >= CASES * 15, "{kinds:?}");
+}
+
+/// A class of boundary: whether a case is in it.
+type Boundary = (&'static str, fn(&Generated) -> bool);
+
+fn dims(generated: &Generated) -> Option<&[i64]> {
+    generated.case.operands.first()?.as_ref().map(|operand| operand.dims.as_slice())
+}
+
+fn rank_is(generated: &Generated, rank: usize) -> bool {
+    dims(generated).is_some_and(|dims| dims.len() == rank)
+}
+
+fn rank(generated: &Generated) -> i64 {
+    dims(generated).map_or(0, values::rank)
+}
+
+fn axis(generated: &Generated, holds: impl Fn(i64) -> bool) -> bool {
+    let is_axis = |name: &str| ["start", "end", "axis"].contains(&name);
+    let holds = |a: &Attribute| matches!(a.value, AttributeValue::Int(value) if is_axis(&a.name) && holds(value));
+    generated.case.attributes.iter().any(holds)
+}
+
+/// The target shape, wherever the case has it.
+fn target(generated: &Generated) -> Option<Vec<i64>> {
+    let attribute = generated.case.attributes.iter().find_map(|a| match &a.value {
+        AttributeValue::Ints(values) if a.name == "shape" => Some(values.clone()),
+        _ => None,
+    });
+    attribute.or_else(|| generated.tensors.get(1)?.as_ref()?.int64s())
+}
+
+fn entry(generated: &Generated, holds: impl Fn(i64) -> bool) -> bool {
+    target(generated).is_some_and(|target| target.into_iter().any(holds))
+}
+
+/// Whether the target is rejected for its count, though it would match with products taken modulo 2^`bits`.
+fn matches_modulo(generated: &Generated, bits: u32) -> bool {
+    let product = |dims: &[i64]| {
+        let times =
+            |product: u128, &d: &i64| product.wrapping_mul(d.cast_unsigned().into()) & crate::tensor::mask(bits);
+        dims.iter().fold(1, times)
+    };
+    let count = dims(generated).map(product);
+    generated.expectation.rule() == Some(Rule::ElementCount) && count == target(generated).map(|t| product(&t))
+}
+
+fn contents_are(generated: &Generated, element_type: ElementType, holds: impl Fn(&Tensor) -> bool) -> bool {
+    let data = generated.tensors.first().and_then(Option::as_ref);
+    data.is_some_and(|tensor| tensor.element_type() == element_type && holds(tensor))
+}
+
+fn bits(tensor: &Tensor, bits: u128) -> bool {
+    (0..tensor.len()).any(|i| tensor.element_bits(i) == bits)
+}
+
+fn string(tensor: &Tensor, holds: impl Fn(&str) -> bool) -> bool {
+    match tensor.elements() {
+        crate::tensor::Elements::Strings(strings) => strings.iter().any(|s| std::str::from_utf8(s).is_ok_and(&holds)),
+        crate::tensor::Elements::Packed(_) => false,
+    }
+}
+
+const BOUNDARIES: &[Boundary] = &[
+    ("rank 0", |g| rank_is(g, 0)),
+    ("rank 1", |g| rank_is(g, 1)),
+    ("rank 2", |g| rank_is(g, 2)),
+    ("rank 12", |g| rank_is(g, 12)),
+    ("rank 33", |g| rank_is(g, 33)),
+    ("rank 64", |g| rank_is(g, 64)),
+    ("a dim of 1", |g| dims(g).is_some_and(|d| d.contains(&1))),
+    ("a prime dim", |g| dims(g).is_some_and(|d| d.contains(&257))),
+    ("a power of two", |g| dims(g).is_some_and(|d| d.contains(&128))),
+    ("a zero at the front", |g| dims(g).is_some_and(|d| d.len() > 2 && d[0] == 0)),
+    ("a zero in the middle", |g| dims(g).is_some_and(|d| d.len() > 2 && d[1..d.len() - 1].contains(&0))),
+    ("a zero at the end", |g| dims(g).is_some_and(|d| d.len() > 2 && d.ends_with(&[0]))),
+    ("two zeros", |g| dims(g).is_some_and(|d| d.iter().filter(|&&d| d == 0).count() == 2)),
+    ("dims that pass 63 bits beside a zero", |g| g.expectation.rule() == Some(Rule::VastDims)),
+    ("an axis of 0", |g| axis(g, |a| a == 0)),
+    ("an axis of 1", |g| axis(g, |a| a == 1)),
+    ("an axis of -1", |g| axis(g, |a| a == -1)),
+    ("an axis of r", |g| rank(g) > 0 && axis(g, |a| a == rank(g))),
+    ("an axis of -r", |g| rank(g) > 0 && axis(g, |a| a == -rank(g))),
+    ("an axis of r + 1", |g| axis(g, |a| a == rank(g) + 1)),
+    ("an axis of r - 1", |g| axis(g, |a| a == rank(g) - 1)),
+    ("an axis of -r - 1", |g| axis(g, |a| a == -rank(g) - 1)),
+    ("an axis of 1 - r", |g| axis(g, |a| a == 1 - rank(g))),
+    ("an axis of 2r", |g| rank(g) > 0 && axis(g, |a| a == 2 * rank(g))),
+    ("an axis of -2r", |g| rank(g) > 0 && axis(g, |a| a == -2 * rank(g))),
+    ("an axis around 2^31", |g| axis(g, |a| (a.saturating_sub(1 << 31)).unsigned_abs() <= 1)),
+    ("an axis around -2^31", |g| axis(g, |a| (a.saturating_add(1 << 31)).unsigned_abs() <= 1)),
+    ("an axis around 2^32", |g| axis(g, |a| (a.saturating_sub(1 << 32)).unsigned_abs() <= 1)),
+    ("an axis around -2^32", |g| axis(g, |a| (a.saturating_add(1 << 32)).unsigned_abs() <= 1)),
+    ("an axis around a multiple of 2^32", |g| axis(g, |a| (a.saturating_sub(1 << 33)).unsigned_abs() <= 1)),
+    ("an axis in range modulo 2^32", |g| axis(g, |a| a > 1 << 31 && a & 0xffff_ffff <= rank(g))),
+    ("the largest axis", |g| axis(g, |a| a == i64::MAX)),
+    ("the smallest axis", |g| axis(g, |a| a == i64::MIN)),
+    ("a valid target of another rank", |g| {
+        g.intent == Intent::Valid && target(g).is_some_and(|t| dims(g).is_some_and(|d| t.len() != d.len()))
+    }),
+    ("a target off by one", |g| {
+        let product = |d: &[i64]| crate::tensor::product(d.iter().copied());
+        let off = |t: Vec<i64>| Some((product(&t)? - product(dims(g)?)?).abs());
+        g.expectation.rule() == Some(Rule::ElementCount) && target(g).and_then(off).is_some_and(|off| off == 1)
+    }),
+    ("a target that matches modulo 2^32", |g| matches_modulo(g, 32)),
+    ("a target that matches modulo 2^64", |g| matches_modulo(g, 64)),
+    ("a target past 2^63 with a zero", |g| entry(g, |d| d == 0) && entry(g, |d| d >= 1 << 62)),
+    ("an empty target", |g| target(g).is_some_and(|t| t.is_empty())),
+    ("a valid empty target", |g| g.intent == Intent::Valid && target(g).is_some_and(|t| t.is_empty())),
+    ("a target with a zero", |g| entry(g, |d| d == 0)),
+    ("a target with a -1", |g| entry(g, |d| d == -1)),
+    ("a target with the smallest number", |g| entry(g, |d| d == i64::MIN)),
+    ("a target with the largest number", |g| entry(g, |d| d == i64::MAX)),
+    ("an odd count of 4-bit elements", |g| contents_are(g, ElementType::Int4, |t| t.len() % 2 == 1)),
+    ("a count of 2-bit elements that fills no byte", |g| contents_are(g, ElementType::Int2, |t| t.len() % 4 == 3)),
+    ("an int64 beyond 2^53", |g| contents_are(g, ElementType::Int64, |t| bits(t, (1 << 53) + 1))),
+    ("a NaN with a payload", |g| contents_are(g, ElementType::Float, |t| bits(t, 0x7fc0_0001))),
+    ("a signalling NaN", |g| contents_are(g, ElementType::Double, |t| bits(t, 0x7ff0_0000_0000_0001))),
+    ("a negative zero", |g| contents_are(g, ElementType::Float16, |t| bits(t, 0x8000))),
+    ("a subnormal", |g| contents_are(g, ElementType::Bfloat16, |t| bits(t, 1))),
+    ("every code of a float8", |g| contents_are(g, ElementType::Float8e4m3fn, |t| t.len() >= 256)),
+    ("an empty string", |g| contents_are(g, ElementType::String, |t| string(t, str::is_empty))),
+    ("a NUL in a string", |g| contents_are(g, ElementType::String, |t| string(t, |s| s.contains('\0')))),
+    ("a four-byte character", |g| contents_are(g, ElementType::String, |t| string(t, |s| s.contains('𝔘')))),
+];
+
+#[test]
+fn every_class_of_boundary_is_reached() {
+    let generator = Generator::default();
+    let mut reached = vec![0_u32; BOUNDARIES.len()];
+    for index in 0..CASES {
+        let generated = generator.case(SEED, index);
+        for (count, (_, holds)) in reached.iter_mut().zip(BOUNDARIES) {
+            *count += u32::from(holds(&generated));
+        }
+    }
+    let missed: Vec<_> = BOUNDARIES.iter().map(|(name, _)| name).zip(&reached).filter(|(_, n)| **n < 10).collect();
+    assert!(missed.is_empty(), "{missed:?}");
 }
 
 #[test]

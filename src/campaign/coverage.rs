@@ -1,0 +1,216 @@
+//! Which part of the input space was reached: each cell (operator version and element type), and each rule in each
+//! wiring, by runtime.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::examine::Examination;
+use crate::case::{Generated, Wiring};
+use crate::operator::{OPERATORS, Rule};
+use crate::runtime::RuntimeId;
+use crate::tensor::ElementType;
+use crate::verdict::Judgement;
+
+/// What was reached, counted while a campaign runs.
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    cells: BTreeMap<Cell, CellCoverage>,
+    rules: BTreeMap<(Option<Rule>, usize), Vec<Counts>>,
+}
+
+/// An operator version and an element type that it lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Cell {
+    operator: &'static str,
+    version: u8,
+    element_type: ElementType,
+}
+
+#[derive(Clone, Debug)]
+struct CellCoverage {
+    runtimes: Vec<Counts>,
+    /// The shortest case.
+    sample: String,
+    /// What went wrong, by runtime, each with the shortest case.
+    findings: BTreeMap<String, String>,
+}
+
+/// What a runtime did with some cases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub agreed: u64,
+    pub tolerated: u64,
+    pub unsupported: u64,
+    pub wrong: u64,
+}
+
+impl Counts {
+    /// Cases that the runtime took part in with what it has.
+    pub fn executed(self) -> u64 {
+        self.agreed + self.tolerated + self.wrong
+    }
+
+    pub fn total(self) -> u64 {
+        self.executed() + self.unsupported
+    }
+
+    fn count(&mut self, judgement: &Judgement) {
+        *match judgement {
+            Judgement::Agrees => &mut self.agreed,
+            Judgement::Tolerated(_) => &mut self.tolerated,
+            Judgement::Unsupported(_) => &mut self.unsupported,
+            Judgement::Wrong(_) => &mut self.wrong,
+        } += 1;
+    }
+
+    fn add(&mut self, other: Counts) {
+        self.agreed += other.agreed;
+        self.tolerated += other.tolerated;
+        self.unsupported += other.unsupported;
+        self.wrong += other.wrong;
+    }
+}
+
+impl Coverage {
+    pub(super) fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination) {
+        let case = &generated.case;
+        let runtimes = || vec![Counts::default(); ids.len()];
+        let count = |counts: &mut Vec<Counts>| {
+            counts.iter_mut().zip(&examination.judgements).for_each(|(counts, judgement)| counts.count(judgement));
+        };
+        let mut wirings: Vec<usize> = case
+            .operands
+            .iter()
+            .flatten()
+            .filter_map(|operand| Wiring::ALL.iter().position(|&wiring| wiring == operand.wiring))
+            .collect();
+        wirings.sort_unstable();
+        wirings.dedup();
+        for wiring in wirings {
+            count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
+        }
+        let data = case.operands.first().and_then(|o| o.as_ref().map(|operand| operand.element_type));
+        let (Some(version), Some(element_type)) = (case.operator.version_at(case.opset), data) else { return };
+        if !version.element_types.contains(&element_type) {
+            return;
+        }
+        let cell = Cell { operator: case.operator.name, version: version.since, element_type };
+        let new = || CellCoverage { runtimes: runtimes(), sample: case.to_string(), findings: BTreeMap::new() };
+        let cell = self.cells.entry(cell).or_insert_with(new);
+        count(&mut cell.runtimes);
+        for (id, judgement) in ids.iter().zip(&examination.judgements) {
+            if let Judgement::Wrong(found) = judgement {
+                let sentences: Vec<&str> = found.iter().map(|d| d.sentence()).collect();
+                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), case.to_string());
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, part: Coverage) {
+        for (cell, theirs) in part.cells {
+            match self.cells.entry(cell) {
+                std::collections::btree_map::Entry::Vacant(vacant) => {
+                    vacant.insert(theirs);
+                }
+                std::collections::btree_map::Entry::Occupied(mut occupied) => {
+                    let mine = occupied.get_mut();
+                    add_all(&mut mine.runtimes, &theirs.runtimes);
+                    if (theirs.sample.len(), &theirs.sample) < (mine.sample.len(), &mine.sample) {
+                        mine.sample = theirs.sample;
+                    }
+                    for (finding, case) in theirs.findings {
+                        keep_shortest(&mut mine.findings, finding, case);
+                    }
+                }
+            }
+        }
+        for (key, theirs) in part.rules {
+            let none = || vec![Counts::default(); theirs.len()];
+            add_all(self.rules.entry(key).or_insert_with(none), &theirs);
+        }
+    }
+
+    /// The coverage as it is saved: every cell and every rule there is, reached or not.
+    pub fn report(&self, ids: &[RuntimeId]) -> CoverageReport {
+        let mut cells = Vec::new();
+        for operator in OPERATORS {
+            for version in operator.versions {
+                for &element_type in version.element_types {
+                    let reached =
+                        self.cells.get(&Cell { operator: operator.name, version: version.since, element_type });
+                    cells.push(CellReport {
+                        operator: operator.name.to_owned(),
+                        version: version.since,
+                        element_type: element_type.name().to_owned(),
+                        runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.clone()),
+                        sample: reached.map(|c| c.sample.clone()),
+                        findings: reached.map(|c| c.findings.clone()).unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        let rules = [None].into_iter().chain(Rule::ALL.into_iter().filter(|&r| r != Rule::NotInOpset).map(Some));
+        let rules = rules.flat_map(|rule| {
+            Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
+                rule: rule.map_or("valid", Rule::id).to_owned(),
+                wiring: wiring.to_string(),
+                runtimes: self.rules.get(&(rule, index)).cloned().unwrap_or_else(|| vec![Counts::default(); ids.len()]),
+            })
+        });
+        CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect() }
+    }
+}
+
+fn add_all(mine: &mut [Counts], theirs: &[Counts]) {
+    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add(*theirs));
+}
+
+fn keep_shortest(findings: &mut BTreeMap<String, String>, finding: String, case: String) {
+    let kept = findings.entry(finding).or_insert_with(|| case.clone());
+    if (case.len(), &case) < (kept.len(), kept) {
+        *kept = case;
+    }
+}
+
+/// What a campaign reached, as it is saved and shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoverageReport {
+    pub runtimes: Vec<RuntimeId>,
+    /// All cells, by operator, version and type.
+    pub cells: Vec<CellReport>,
+    /// All rules in all wirings; `valid` stands first.
+    pub rules: Vec<RuleReport>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CellReport {
+    pub operator: String,
+    pub version: u8,
+    pub element_type: String,
+    /// In the order of the runtimes.
+    pub runtimes: Vec<Counts>,
+    /// The shortest case.
+    pub sample: Option<String>,
+    /// What went wrong, each with the shortest case.
+    pub findings: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleReport {
+    pub rule: String,
+    /// A case with operands in two wirings counts in both.
+    pub wiring: String,
+    pub runtimes: Vec<Counts>,
+}
+
+impl CellReport {
+    pub fn name(&self) -> String {
+        format!("{}-{} {}", self.operator, self.version, self.element_type)
+    }
+
+    /// Cases that were run, on whichever runtime ran most of them.
+    pub fn cases(&self) -> u64 {
+        self.runtimes.iter().map(|counts| counts.total()).max().unwrap_or(0)
+    }
+}

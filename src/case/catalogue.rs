@@ -1,0 +1,80 @@
+//! The catalogue of targeted edge cases, kept as readable lines under `corpus/catalogue/`.
+
+use super::{Case, ParseCaseError};
+use crate::operator::Operator;
+
+/// One line of the catalogue.
+#[derive(Debug)]
+pub struct Entry {
+    pub case: Case,
+    /// What the line says is demanded: dims or values, `reject RULE`, or `open RULE` and what the texts lean to.
+    pub demand: &'static str,
+}
+
+/// The entries of an operator, in the order of its file.
+///
+/// # Panics
+/// If a line cannot be read; a test holds every line to it.
+pub fn entries(operator: &'static Operator) -> Vec<Entry> {
+    read(operator.catalogue).unwrap_or_else(|(line, error)| panic!("catalogue of {operator}, line {line}: {error}"))
+}
+
+fn read(text: &'static str) -> Result<Vec<Entry>, (usize, ParseCaseError)> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|(number, line)| {
+            let (case, demand) = line.rsplit_once("  # ").unwrap_or((line, ""));
+            Ok(Entry { case: case.parse().map_err(|error| (number, error))?, demand })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::{Expectation, OPERATORS, Rule};
+    use crate::tensor::Tensor;
+    use std::collections::HashSet;
+
+    fn dims_text(dims: &[i64]) -> String {
+        format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+    }
+
+    /// What the expectation says, in the words of the catalogue.
+    fn demand(case: &Case) -> String {
+        let expectation = case.expectation(&case.tensors());
+        let outputs = |outputs: &[Tensor]| match (case.operator.name, &outputs[0]) {
+            ("Shape", dims) => dims_text(&dims.int64s().unwrap()),
+            (_, tensor) => dims_text(tensor.dims()),
+        };
+        let leaning = expectation.outputs().map_or("refusal".to_owned(), outputs);
+        match &expectation {
+            Expectation::Defined(_) => leaning,
+            Expectation::Reject { rule, .. } => format!("reject {rule}"),
+            Expectation::Unspecified { rule, .. } => format!("open {rule} {leaning}"),
+        }
+    }
+
+    #[test]
+    fn every_line_is_what_the_in_house_implementation_gives() {
+        for operator in OPERATORS {
+            let entries = read(operator.catalogue).unwrap_or_else(|(line, error)| panic!("{operator}:{line}: {error}"));
+            assert!(entries.len() > 100);
+            let mut seen = HashSet::new();
+            for Entry { case, demand: demanded } in &entries {
+                assert_eq!(case.operator, *operator);
+                assert_eq!(demand(case), *demanded, "{case}");
+                assert!(operator.catalogue.contains(&format!("{case}  # ")), "{case} is not written as it prints");
+                assert!(seen.insert(case), "{case} stands there twice");
+            }
+        }
+    }
+
+    #[test]
+    fn every_rule_is_in_the_catalogue() {
+        let cases = OPERATORS.iter().flat_map(|operator| entries(operator));
+        let rules: HashSet<_> = cases.filter_map(|e| e.case.expectation(&e.case.tensors()).rule()).collect();
+        let missing: Vec<_> = Rule::ALL.into_iter().filter(|r| !rules.contains(r) && *r != Rule::NotInOpset).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

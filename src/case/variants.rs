@@ -1,0 +1,96 @@
+//! Cases that must have the same answer as a given one: the same call wired otherwise, or at an opset next to it that
+//! changed nothing but types.
+//!
+//! Where the specification has one answer, each case is held to that. Variants tell where it leaves room: whatever a
+//! runtime makes of it, it must make the same of it in every wiring.
+
+use super::{Case, Declared, Encoding, Generated, Wiring};
+
+/// How a variant differs from its case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    Wiring,
+    Opset,
+}
+
+/// A case that must have the same answer as another.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    pub relation: Relation,
+    pub generated: Generated,
+}
+
+/// The variants of a case: all its operands as graph inputs, as initializers and as constants, and the version before
+/// and after where these have the same attributes, inputs and types for it.
+pub fn variants(generated: &Generated) -> Vec<Variant> {
+    let case = &generated.case;
+    let wirings =
+        [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw), Wiring::Constant(Encoding::Raw)];
+    let rewired = wirings.into_iter().map(|wiring| {
+        let mut case = case.clone();
+        case.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
+        (Relation::Wiring, case)
+    });
+    let moved = neighbours(case).into_iter().map(|opset| (Relation::Opset, Case { opset, ..case.clone() }));
+    rewired
+        .chain(moved)
+        .filter(|(_, variant)| variant != case)
+        .map(|(relation, case)| Variant { relation, generated: Generated::given(case) })
+        // A version may have changed what its texts say and nothing that its table of attributes shows.
+        .filter(|variant| variant.generated.expectation == generated.expectation)
+        .collect()
+}
+
+/// The first opset of the version after, and of the version before, where the difference is one of types only.
+fn neighbours(case: &Case) -> Vec<u8> {
+    let versions = case.operator.versions;
+    let Some(index) = versions.iter().rposition(|v| v.since <= case.opset) else {
+        return Vec::new();
+    };
+    let own = &versions[index];
+    let data = case.operands.first().and_then(|o| o.as_ref().map(|o| o.element_type));
+    [index.checked_sub(1), Some(index + 1)]
+        .into_iter()
+        .flatten()
+        .filter_map(|i| versions.get(i))
+        .filter(|other| other.attributes == own.attributes && other.inputs == own.inputs)
+        .filter(|other| data.is_none_or(|t| other.element_types.contains(&t) == own.element_types.contains(&t)))
+        .map(|version| version.since)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(line: &str) -> Vec<String> {
+        variants(&Generated::given(line.parse().unwrap())).iter().map(|v| v.generated.case.to_string()).collect()
+    }
+
+    #[test]
+    fn a_variant_differs_in_one_respect() {
+        assert_eq!(
+            lines("Reshape@21 float[2] int64[1]{2}:initializer"),
+            [
+                "Reshape@21 float[2] int64[1]{2}",
+                "Reshape@21 float[2]:initializer int64[1]{2}:initializer",
+                "Reshape@21 float[2]:constant int64[1]{2}:constant",
+                "Reshape@19 float[2] int64[1]{2}:initializer",
+                "Reshape@23 float[2] int64[1]{2}:initializer",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_opset_that_says_something_else_is_no_variant() {
+        let opsets = |line: &str| lines(line).iter().filter(|l| !l.contains(&line[..10])).cloned().collect::<Vec<_>>();
+        assert_eq!(opsets("Reshape@21 int4[2] int64[1]{2}"), ["Reshape@23 int4[2] int64[1]{2}"], "19 has no int4");
+        assert_eq!(
+            opsets("Reshape@14 float[2] int64[1]{2}"),
+            ["Reshape@19 float[2] int64[1]{2}"],
+            "13 has no allowzero"
+        );
+        assert_eq!(opsets("Flatten@11 axis=-1 float[2]"), ["Flatten@13 axis=-1 float[2]"], "9 has no negative axis");
+        assert_eq!(opsets("Flatten@11 axis=1 float[2]"), ["Flatten@9 axis=1 float[2]", "Flatten@13 axis=1 float[2]"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! `crosscheck exhaust`: every case within bounds, without sampling.
+
+use std::str::FromStr;
+
+use anyhow::Context;
+
+use super::Ending;
+use super::campaign::{Common, Limits, conduct, operator};
+use crate::campaign::Shard;
+use crate::case::space::Bounds;
+use crate::operator::{NEWEST_OPSET, Operator};
+
+/// Run every case within bounds, without sampling
+///
+/// The data is float and a graph input; its dims are all of up to --max-rank sizes in 0 to --max-dim. Attributes that count
+/// axes are absent, in [-r-2, r+2], or at the ends of 32 and 64 bits; allowzero is absent, 0, 1 or 2; a target shape has up to
+/// --max-target-rank entries in -2 to 6 or at the ends of 32 and 64 bits, and is an initializer (an attribute in Reshape-1).
+/// The order is stable: by opset, dims, attributes, target shape.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck exhaust --operator shape --max-rank 4 --shard 2/8")]
+pub(super) struct Arguments {
+    /// The operator
+    #[arg(long, value_parser = operator)]
+    operator: &'static Operator,
+    /// The highest rank of the data
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    max_rank: u32,
+    /// The largest size of a dimension of the data
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(0..=1000))]
+    max_dim: i64,
+    /// The highest rank of a target shape
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    max_target_rank: u32,
+    /// Opsets, such as `14,26` [default: the first of every version]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=i64::from(NEWEST_OPSET)))]
+    opset: Vec<u8>,
+    /// Run one part of so many, such as 2/8: the parts are disjoint and make up the whole
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    shard: ShardNumber,
+    /// The case of the shard to begin with, to go on where another run was stopped
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    from: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Part `index` of `of`, counting from 1.
+#[derive(Clone, Copy, Debug)]
+struct ShardNumber {
+    index: u64,
+    of: u64,
+}
+
+impl FromStr for ShardNumber {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<ShardNumber, &'static str> {
+        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) if (1..=of).contains(&index) => Ok(ShardNumber { index, of }),
+            _ => Err("a shard is written I/N, such as 2/8, with I from 1 to N"),
+        }
+    }
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let opsets = if arguments.opset.is_empty() {
+        arguments.operator.versions.iter().map(|version| version.since).collect()
+    } else {
+        arguments.opset.clone()
+    };
+    let bounds = Bounds {
+        operator: arguments.operator,
+        opsets,
+        max_rank: arguments.max_rank,
+        max_dim: arguments.max_dim,
+        max_target_rank: arguments.max_target_rank,
+    };
+    check_limits(&bounds)?;
+    let space = bounds.len().context("the space holds more than 2^64 cases: choose narrower bounds")?;
+    let ShardNumber { index, of } = arguments.shard;
+    let source = Shard { bounds, shard: index - 1, of, from: arguments.from };
+    let shard = source.len_of(space);
+    let planned = shard
+        .checked_sub(arguments.from)
+        .with_context(|| format!("--from {} is past the {shard} cases of shard {index}/{of}", arguments.from))?;
+    let what = format!("The space holds {space} cases, shard {index}/{of} {shard} of them, to run {planned}");
+    let limits = Limits { cases: Some(planned), time: None };
+    let statistics = conduct(&source, limits, &arguments.common, &what)?;
+    let reached = arguments.from + statistics.cases;
+    if statistics.cases == planned {
+        println!(
+            "\nAll {planned} planned cases were run: {} to {reached} of the {shard} of the shard.",
+            arguments.from
+        );
+    } else {
+        println!("\nStopped after {} of {planned} planned cases; go on with --from {reached}", statistics.cases);
+    }
+    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+}
+
+/// No case of the space may be larger than a case can be.
+fn check_limits(bounds: &Bounds) -> anyhow::Result<()> {
+    use crate::case::{MAX_ELEMENTS, MAX_RANK};
+    let elements = u64::try_from(bounds.max_dim).ok().and_then(|dim| dim.checked_pow(bounds.max_rank));
+    anyhow::ensure!(
+        elements.is_some_and(|n| n <= MAX_ELEMENTS as u64) && bounds.max_rank as usize <= MAX_RANK,
+        "--max-rank {} and --max-dim {} give tensors of more than {MAX_ELEMENTS} elements or {MAX_RANK} dims",
+        bounds.max_rank,
+        bounds.max_dim,
+    );
+    anyhow::ensure!(bounds.max_target_rank as usize <= MAX_RANK, "--max-target-rank can be at most {MAX_RANK}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_written_with_a_slash() {
+        assert!(matches!("2/8".parse(), Ok(ShardNumber { index: 2, of: 8 })));
+        for wrong in ["0/8", "9/8", "2", "a/b", "1/0", ""] {
+            assert!(wrong.parse::<ShardNumber>().is_err(), "{wrong}");
+        }
+    }
+}
