@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::examine::Examination;
 use crate::case::{Generated, Wiring};
 use crate::operator::{OPERATORS, Rule};
-use crate::runtime::RuntimeId;
+use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::Judgement;
 
@@ -43,19 +43,17 @@ pub struct Counts {
     pub tolerated: u64,
     pub unsupported: u64,
     pub wrong: u64,
+    /// Cases that were answered: whether the runtime has what they need is certain only then.
+    pub answered: u64,
 }
 
 impl Counts {
-    /// Cases that the runtime took part in with what it has.
-    pub fn executed(self) -> u64 {
-        self.agreed + self.tolerated + self.wrong
-    }
-
     pub fn total(self) -> u64 {
-        self.executed() + self.unsupported
+        self.agreed + self.tolerated + self.wrong + self.unsupported
     }
 
-    fn count(&mut self, judgement: &Judgement) {
+    fn count(&mut self, judgement: &Judgement, outcome: &Outcome) {
+        self.answered += u64::from(matches!(outcome, Outcome::Answer(_)));
         *match judgement {
             Judgement::Agrees => &mut self.agreed,
             Judgement::Tolerated(_) => &mut self.tolerated,
@@ -69,6 +67,7 @@ impl Counts {
         self.tolerated += other.tolerated;
         self.unsupported += other.unsupported;
         self.wrong += other.wrong;
+        self.answered += other.answered;
     }
 }
 
@@ -77,7 +76,9 @@ impl Coverage {
         let case = &generated.case;
         let runtimes = || vec![Counts::default(); ids.len()];
         let count = |counts: &mut Vec<Counts>| {
-            counts.iter_mut().zip(&examination.judgements).for_each(|(counts, judgement)| counts.count(judgement));
+            for (index, counts) in counts.iter_mut().enumerate() {
+                counts.count(&examination.judgements[index], &examination.executions[index].outcome);
+            }
         };
         let mut wirings: Vec<usize> = case
             .operands

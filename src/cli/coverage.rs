@@ -74,7 +74,7 @@ fn write(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> i
         None => writeln!(to, "Cases that were run, by element type and operator version:")?,
         Some(index) => writeln!(
             to,
-            "What {} did, by element type and operator version: cases executed, `-` unsupported, `!` wrong at least once:",
+            "What {} did, by element type and operator version: cases, `-` unsupported, `!` wrong at least once:",
             report.runtimes[index]
         )?,
     }
@@ -106,11 +106,10 @@ fn write(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> i
 }
 
 fn mark(counts: Counts) -> String {
-    match (counts.wrong, counts.executed(), counts.unsupported) {
-        (0, 0, 0) => "0".to_owned(),
-        (0, 0, _) => "-".to_owned(),
-        (0, executed, _) => executed.to_string(),
-        (_, executed, _) => format!("{executed}!"),
+    match counts {
+        Counts { wrong: 1.., .. } => format!("{}!", counts.total()),
+        Counts { answered: 0, unsupported: 1.., .. } => "-".to_owned(),
+        _ => counts.total().to_string(),
     }
 }
 
@@ -155,15 +154,18 @@ fn write_summary(report: &CoverageReport, to: &mut impl Write) -> io::Result<()>
         writeln!(to, "Not reached: {}", missed.join(", "))?;
     }
     for (index, id) in report.runtimes.iter().enumerate() {
-        let executed = cells.iter().filter(|cell| cell.runtimes[index].executed() > 0).count();
-        let unsupported = cells.iter().filter(|cell| {
-            let counts = cell.runtimes[index];
-            counts.executed() == 0 && counts.unsupported > 0
-        });
-        let names: Vec<String> = unsupported.map(CellReport::name).collect();
-        writeln!(to, "\n{id} executed {executed} cells and does not support {}.", names.len())?;
-        if !names.is_empty() {
-            writeln!(to, "Unsupported: {}", names.join(", "))?;
+        let names = |holds: &dyn Fn(Counts) -> bool| -> Vec<String> {
+            cells.iter().filter(|cell| holds(cell.runtimes[index])).map(CellReport::name).collect()
+        };
+        let answered = names(&|counts| counts.answered > 0).len();
+        let unsupported = names(&|counts| counts.answered == 0 && counts.unsupported > 0);
+        let refused = names(&|counts| counts.answered == 0 && counts.unsupported == 0 && counts.total() > 0);
+        writeln!(to, "\n{id} executed {answered} cells.")?;
+        for (what, names) in [("Unsupported", unsupported), ("Never answered, and not said to be unsupported", refused)]
+        {
+            if !names.is_empty() {
+                writeln!(to, "{what}, {}: {}", names.len(), names.join(", "))?;
+            }
         }
     }
     Ok(())

@@ -69,6 +69,8 @@ pub enum Reason {
     Size,
     /// The contents of a tensor in the model do not make sense to it.
     Data,
+    /// It fails while it optimizes a model that it had accepted.
+    Optimization,
     /// It leaves a symbol where a number is asked for.
     Symbol,
 }

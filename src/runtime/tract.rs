@@ -46,6 +46,7 @@ const PHRASES: &[Phrase] = {
         (&["tensor shape", "is too large"], Refused(Reason::Size)),
         (&["mismatch after rewiring"], Refused(Reason::Inference)),
         (&["Unifying shapes", "Impossible to unify"], Refused(Reason::Inference)),
+        (&["running pass codegen"], Refused(Reason::Optimization)),
         (&["Reshape", "volume mismatch"], Refused(Reason::Value)),
         (&["Reshape: 0 at position"], Refused(Reason::Value)),
         (&["Reshape: dimension", "is still negative after inference"], Refused(Reason::Value)),

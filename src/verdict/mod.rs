@@ -296,6 +296,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Reason::Graph => "objects to the graph",
             Reason::Size => "objects to sizes",
             Reason::Data => "cannot read the contents of a tensor",
+            Reason::Optimization => "fails while it optimizes",
             Reason::Symbol => "leaves a symbol where a number is asked for",
         },
         Outcome::Unsupported(gap) => match gap {
