@@ -2,11 +2,13 @@
 //!
 //! A [`case::Case`] is one call of one operator. The in-house implementation ([`operator`]) says what the specification
 //! demands of it; each [`runtime`] says what it does with the case as an ONNX [`model`]; a [`verdict`] holds the one
-//! against the other; a [`campaign`] does so for as many generated cases as there is time for.
+//! against the other; a [`campaign`] does so for as many generated cases as there is time for, and what it meets is brought
+//! down to a few small [`finding`]s.
 
 pub mod campaign;
 pub mod case;
 pub mod cli;
+pub mod finding;
 
 pub mod model;
 pub mod operator;

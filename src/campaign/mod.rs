@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
 pub use examine::{Contrary, Examination, examine};
 pub use source::{Shard, Source, Stream};
-pub use statistics::{Finding, RuntimeStatistics, Statistics, Tally};
+pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Trigger};
 
 use crate::runtime::{OpenError, Runtime, RuntimeId};
 
@@ -25,6 +25,8 @@ pub struct Options<'a> {
     pub time: Option<Duration>,
     /// At least 1. The result does not depend on it.
     pub threads: usize,
+    /// Defects whose mismatches are counted and not kept.
+    pub known: &'a [Trigger],
 }
 
 /// Opens the runtimes of a campaign; called once on each thread.
@@ -67,7 +69,7 @@ pub fn run(
             }
             for generated in (first..end).map_while(|index| options.source.case(index)) {
                 let examination = examine(&generated, &mut runtimes, &ids);
-                local.count(&generated, &ids, &examination);
+                local.count(&generated, &ids, &examination, options.known);
             }
             if local.cases == 0 {
                 break;

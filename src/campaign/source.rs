@@ -18,9 +18,11 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(generator: Generator, seed: u64) -> Stream {
+    /// The stream of a seed; `first` are cases that come even before the catalogue.
+    pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let entries = generator.operators().iter().flat_map(|operator| catalogue::entries(operator));
-        Stream { catalogue: entries.map(|entry| entry.case).collect(), generator, seed }
+        let first = first.into_iter().filter(|case| generator.operators().contains(&case.operator));
+        Stream { catalogue: first.chain(entries.map(|entry| entry.case)).collect(), generator, seed }
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_catalogue_comes_first() {
-        let stream = Stream::new(Generator::default(), 7);
+        let stream = Stream::new(Generator::default(), 7, vec![]);
         let first = stream.case(0).unwrap().case;
         assert_eq!(first.to_string(), "Shape@26 float[2,3,4]");
         let listed = stream.catalogue.len() as u64;

@@ -1,15 +1,30 @@
 //! What a campaign counts. Counts of two parts add up to those of the whole, in any order.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use super::coverage::Coverage;
 use super::examine::Examination;
-use crate::case::{Generated, Intent};
+use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::Expectation;
-use crate::runtime::{Execution, Outcome, RuntimeId};
+use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Judgement, Severity, Signature, Tolerance, reaction};
+use crate::verdict::{Judgement, Mismatch, Tolerance, reaction};
+
+/// What a known defect looks like: its mismatch, and the features of its minimized case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trigger {
+    pub mismatch: Mismatch,
+    pub features: Features,
+}
+
+impl Trigger {
+    /// Whether a mismatch in a case with these features is this defect at work.
+    pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
+        self.mismatch == *mismatch && self.features.are_within(features)
+    }
+}
 
 /// What a campaign, or a part of one, came to.
 #[derive(Clone, Debug)]
@@ -25,8 +40,10 @@ pub struct Statistics {
     pub elapsed: Duration,
     /// In the order in which the runtimes are listed.
     pub runtimes: Vec<RuntimeStatistics>,
-    /// The distinct findings, the most severe first.
-    pub findings: BTreeMap<Signature, Finding>,
+    /// Mismatches that no known defect explains, the most severe first.
+    pub groups: BTreeMap<(Mismatch, Features), Group>,
+    /// Mismatches that a known defect explains, by its place among those that the campaign was given.
+    pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
 }
 
@@ -55,18 +72,12 @@ pub struct Tally {
     pub gap: &'static str,
 }
 
-/// Mismatches with one signature.
+/// Mismatches of one kind in cases with the same features.
 #[derive(Clone, Debug)]
-pub struct Finding {
+pub struct Group {
     /// The shortest case that shows it.
-    pub case: String,
+    pub case: Case,
     pub count: u64,
-    /// The configurations that show it.
-    pub runtimes: Vec<RuntimeId>,
-    /// The runtime's words in that case.
-    pub message: String,
-    /// A variant of that case with which the runtime does something else, where that is what is wrong.
-    pub contrary: Option<String>,
 }
 
 impl Statistics {
@@ -88,13 +99,14 @@ impl Statistics {
             invalid_by_intent: 0,
             elapsed: Duration::ZERO,
             runtimes: runtimes.collect(),
-            findings: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            explained: BTreeMap::new(),
             coverage: Coverage::default(),
         }
     }
 
     /// Counts one case with what each runtime did and what is thought of it.
-    pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination) {
+    pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination, known: &[Trigger]) {
         self.coverage.count(generated, ids, examination);
         self.cases += 1;
         match &generated.expectation {
@@ -105,6 +117,7 @@ impl Statistics {
             }
             Expectation::Unspecified { .. } => self.unspecified += 1,
         }
+        let mut features = None;
         for (index, (runtime, id)) in self.runtimes.iter_mut().zip(ids).enumerate() {
             let (execution, judgement) = (&examination.executions[index], &examination.judgements[index]);
             if let Outcome::Unclassified { .. } = execution.outcome {
@@ -126,15 +139,16 @@ impl Statistics {
                 }
                 Judgement::Wrong(discrepancies) => {
                     runtime.wrong += 1;
-                    let finding = Finding {
-                        case: generated.case.to_string(),
-                        count: 1,
-                        runtimes: vec![id.clone()],
-                        message: execution.message.clone(),
-                        contrary: examination.contrary[index].as_ref().map(|contrary| contrary.case.clone()),
-                    };
-                    let signature = signature(generated, id, execution, discrepancies);
-                    record(&mut self.findings, signature, finding);
+                    let rule = generated.expectation.rule();
+                    let operator = generated.case.operator.name;
+                    let mismatch = Mismatch::new(operator, rule, id, execution, discrepancies);
+                    let features = features.get_or_insert_with(|| Features::of(&generated.case));
+                    if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
+                        *self.explained.entry(place).or_default() += 1;
+                    } else {
+                        let group = Group { case: generated.case.clone(), count: 1 };
+                        add_group(&mut self.groups, (mismatch, features.clone()), group);
+                    }
                 }
             }
         }
@@ -157,8 +171,9 @@ impl Statistics {
             add_counts(&mut mine.unsupported, theirs.unsupported);
         }
         self.coverage.add(part.coverage);
-        for (signature, finding) in part.findings {
-            record(&mut self.findings, signature, finding);
+        add_counts(&mut self.explained, part.explained);
+        for (key, group) in part.groups {
+            add_group(&mut self.groups, key, group);
         }
     }
 }
@@ -177,34 +192,23 @@ fn add_counts<K: Ord>(mine: &mut BTreeMap<K, u64>, theirs: BTreeMap<K, u64>) {
     }
 }
 
-fn signature(generated: &Generated, id: &RuntimeId, execution: &Execution, found: &[Discrepancy]) -> Signature {
-    // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one finding.
-    let disagree = found.iter().all(|d| d.severity() == Severity::Disagrees);
-    Signature {
-        discrepancies: found.to_vec(),
-        operator: generated.case.operator.name,
-        runtime: id.kind.clone(),
-        rule: generated.expectation.rule(),
-        reaction: if disagree { "" } else { reaction(&execution.outcome) },
-    }
-}
-
-/// Adds mismatches to the finding that they belong to. Its case is the shortest, or the first in the alphabet of these,
-/// so it does not depend on the order in which cases come.
-fn record(findings: &mut BTreeMap<Signature, Finding>, signature: Signature, new: Finding) {
-    let Some(known) = findings.get_mut(&signature) else {
-        findings.insert(signature, new);
-        return;
-    };
-    known.count += new.count;
-    for id in new.runtimes {
-        if let Err(position) = known.runtimes.binary_search(&id) {
-            known.runtimes.insert(position, id);
+/// Adds mismatches to their group. Its case is the shortest, or the first in the alphabet of these, so it does not
+/// depend on the order in which cases come.
+fn add_group(groups: &mut BTreeMap<(Mismatch, Features), Group>, key: (Mismatch, Features), new: Group) {
+    match groups.entry(key) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(new);
         }
-    }
-    if (new.case.len(), &new.case, &new.message) < (known.case.len(), &known.case, &known.message) {
-        known.case = new.case;
-        known.message = new.message;
-        known.contrary = new.contrary;
+        Entry::Occupied(mut occupied) => {
+            let known = occupied.get_mut();
+            known.count += new.count;
+            let order = |case: &Case| {
+                let text = case.to_string();
+                (text.len(), text)
+            };
+            if order(&new.case) < order(&known.case) {
+                known.case = new.case;
+            }
+        }
     }
 }

@@ -5,12 +5,15 @@
 
 pub mod catalogue;
 mod contents;
+mod features;
 mod generate;
 mod notation;
+pub mod shrink;
 pub mod space;
 mod variants;
 
 pub use contents::Contents;
+pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent};
 pub use notation::{ParseCaseError, describe};
 pub use variants::{Relation, Variant, variants};

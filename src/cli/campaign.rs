@@ -1,7 +1,8 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,12 +11,13 @@ use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::report::one_line;
 use super::{Ending, coverage, reproduce};
-use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream};
+use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream, Trigger};
 use crate::case::Generator;
+use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::{self, RuntimeId};
+use crate::verdict::Severity;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
@@ -48,9 +50,39 @@ pub(super) struct Common {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Keep what known issues explain, and show it again
+    #[arg(long)]
+    ignore_known: bool,
+    /// The least severe finding that is a failure [default: any new one]
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    fail_on: Option<FailOn>,
     /// The folder for what other commands read
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     output: PathBuf,
+}
+
+/// Severities, the worst first.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FailOn {
+    Panic,
+    WrongAnswer,
+    RefusesValid,
+    Disagrees,
+    AcceptsInvalid,
+    Lenient,
+}
+
+impl FailOn {
+    fn severity(self) -> Severity {
+        match self {
+            FailOn::Panic => Severity::Panic,
+            FailOn::WrongAnswer => Severity::WrongAnswer,
+            FailOn::RefusesValid => Severity::RefusesValid,
+            FailOn::Disagrees => Severity::Disagrees,
+            FailOn::AcceptsInvalid => Severity::AcceptsInvalid,
+            FailOn::Lenient => Severity::Lenient,
+        }
+    }
 }
 
 pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
@@ -59,10 +91,12 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
-    let source = Stream::new(Generator::new(operators), arguments.seed);
+    let ledger = Ledger::load()?;
+    // Known issues come first, so that one that no longer shows is seen at once.
+    let first = ledger.entries.iter().map(Known::case).collect();
+    let source = Stream::new(Generator::new(operators), arguments.seed, first);
     let limits = Limits { cases: arguments.cases, time: arguments.time };
-    let statistics = conduct(&source, limits, &arguments.common, &format!("Seed {}", arguments.seed))?;
-    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+    Ok(conduct(&source, limits, &arguments.common, &ledger, &format!("Seed {}", arguments.seed))?.ending)
 }
 
 /// When to end, whichever comes first.
@@ -71,14 +105,31 @@ pub(super) struct Limits {
     pub(super) time: Option<Duration>,
 }
 
-/// Runs the cases of a source with progress and Ctrl-C, shows what came of them, and saves what other commands read.
-pub(super) fn conduct(source: &dyn Source, limits: Limits, common: &Common, what: &str) -> anyhow::Result<Statistics> {
+/// What a run of many cases came to.
+pub(super) struct Conducted {
+    pub(super) cases: u64,
+    pub(super) ending: Ending,
+}
+
+/// Runs the cases of a source with progress and Ctrl-C, brings mismatches down to findings, shows what came of it, and
+/// saves new findings and what other commands read.
+pub(super) fn conduct(
+    source: &dyn Source,
+    limits: Limits,
+    common: &Common,
+    ledger: &Ledger,
+    what: &str,
+) -> anyhow::Result<Conducted> {
     let ids = runtime::select(common.runtimes.as_deref())?;
     // Opened once here, so that provisioning and its errors come before anything else.
-    let opened: Vec<RuntimeId> = runtime::open(&ids)?.iter().map(|runtime| runtime.id().clone()).collect();
+    let mut probe = Probe::new(runtime::open(&ids)?);
+    let opened = probe.ids();
+    let triggers = if common.ignore_known { vec![] } else { ledger.triggers(&mut probe) };
+    let (places, known): (Vec<usize>, Vec<Trigger>) =
+        triggers.into_iter().enumerate().filter_map(|(place, trigger)| Some((place, trigger?))).unzip();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
-    let options = Options { source, cases: limits.cases, time: limits.time, threads };
+    let options = Options { source, cases: limits.cases, time: limits.time, threads, known: &known };
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
@@ -87,9 +138,84 @@ pub(super) fn conduct(source: &dyn Source, limits: Limits, common: &Common, what
     let progress = Progress::new(&options);
     let statistics = campaign::run(&options, &|| runtime::open(&ids), &stop, &|so_far| progress.show(so_far))?;
     progress.finish();
-    write(&statistics, io::stdout().lock())?;
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
-    Ok(statistics)
+    let findings = triage(&statistics.groups, &mut probe, &|done, total| {
+        if done % 1000 == 0 && done > 0 {
+            eprintln!("Minimizing: {done} of {total} groups of mismatches");
+        }
+    });
+    let (new, old): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|finding| common.ignore_known || ledger.find(&finding.signature()).is_none());
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for (place, count) in &statistics.explained {
+        *counts.entry(&ledger.entries[places[*place]].id).or_default() += count;
+    }
+    for finding in old {
+        if let Some(known) = ledger.find(&finding.signature()) {
+            *counts.entry(&known.id).or_default() += finding.count;
+        }
+    }
+    let mut out = io::stdout().lock();
+    write(&statistics, &mut out)?;
+    write_known(&counts, ledger, &mut out)?;
+    write_findings(&new, ledger, &mut out)?;
+    if !common.ignore_known {
+        save(&new, common, &ids, &mut out)?;
+    }
+    let fails = new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least.severity()));
+    let ending = if fails { Ending::Finding } else { Ending::NothingWrong };
+    Ok(Conducted { cases: statistics.cases, ending })
+}
+
+/// Known issues that were met, on one line each.
+fn write_known(counts: &BTreeMap<&str, u64>, ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "\n{} of {} known issues were met:", counts.len(), ledger.entries.len())?;
+    for (id, count) in counts {
+        writeln!(to, "   {id}: {count} times")?;
+    }
+    Ok(())
+}
+
+fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+    if findings.is_empty() {
+        return writeln!(to, "\nNo new findings.");
+    }
+    writeln!(to, "\n{} distinct findings, the most severe first:", findings.len())?;
+    for (number, finding) in (1..).zip(findings) {
+        let mismatch = &finding.trigger.mismatch;
+        writeln!(to, "\n{number}. {mismatch}")?;
+        writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
+        if let Some(known) = ledger.find(&finding.signature()) {
+            writeln!(to, "   known as {}", known.id)?;
+        }
+        if let Some(rule) = mismatch.rule {
+            writeln!(to, "   {} ({})", rule.text().sentence, rule.text().source)?;
+        }
+        if !finding.message.is_empty() {
+            writeln!(to, "   \"{}\"", one_line(&finding.message))?;
+        }
+        writeln!(to, "   {} mismatches, minimized in {} executions", finding.count, finding.executions)?;
+        for line in finding.extent.to_string().lines() {
+            writeln!(to, "   {line}")?;
+        }
+        writeln!(to, "   signature: {}", finding.signature())?;
+    }
+    Ok(())
+}
+
+/// Saves new findings: in the checkout that this is run in, or else in the folder of the campaign.
+fn save(findings: &[&Finding], common: &Common, ids: &[RuntimeId], to: &mut impl Write) -> anyhow::Result<()> {
+    let here = Path::new(".");
+    let root = if here.join(CASES).is_dir() { here } else { &common.output };
+    let mut runtimes = runtime::open(ids)?;
+    for finding in findings {
+        let path = finding.save(root, &mut runtimes)?;
+        writeln!(to, "Saved {}", path.display())?;
+    }
+    Ok(())
 }
 
 /// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
@@ -139,10 +265,10 @@ fn line(so_far: &Statistics) -> String {
         .filter(|runtime| !runtime.unsupported.is_empty())
         .map(|runtime| format!("{} {}", runtime.id, unsupported(runtime)))
         .collect();
-    let findings = so_far.findings.len();
+    let kinds = so_far.groups.keys().map(|(mismatch, _)| mismatch).collect::<BTreeSet<_>>().len();
     let unsupported = if unsupported.is_empty() { "none".to_owned() } else { unsupported.join(", ") };
     let rate = rate(so_far);
-    format!("{} cases, {rate:.0} a second, {findings} findings; unsupported: {unsupported}", so_far.cases)
+    format!("{} cases, {rate:.0} a second, {kinds} kinds of new mismatch; unsupported: {unsupported}", so_far.cases)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rate is shown in whole cases")]
@@ -154,7 +280,7 @@ fn unsupported(runtime: &RuntimeStatistics) -> u64 {
     runtime.unsupported.values().sum()
 }
 
-fn write(statistics: &Statistics, mut to: impl Write) -> io::Result<()> {
+fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let percent = |part: u64| part * 100 / statistics.cases.max(1);
     writeln!(
         to,
@@ -185,34 +311,13 @@ fn write(statistics: &Statistics, mut to: impl Write) -> io::Result<()> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     writeln!(to, "{}", table.trim_fmt())?;
-    write_gaps(statistics, &mut to)?;
+    write_gaps(statistics, to)?;
     for runtime in &statistics.runtimes {
         if let Some(message) = &runtime.unclassified_message {
             writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
         }
     }
-    match statistics.findings.len() {
-        0 => writeln!(to, "\nNo findings."),
-        count => {
-            writeln!(to, "\n{count} distinct findings, the most severe first:")?;
-            for (number, (signature, finding)) in (1..).zip(&statistics.findings) {
-                let runtimes: Vec<String> = finding.runtimes.iter().map(ToString::to_string).collect();
-                writeln!(to, "\n{number}. {signature}")?;
-                writeln!(to, "   {} times, on {}", finding.count, runtimes.join(", "))?;
-                if let Some(rule) = signature.rule {
-                    writeln!(to, "   {} ({})", rule.text().sentence, rule.text().source)?;
-                }
-                if !finding.message.is_empty() {
-                    writeln!(to, "   \"{}\"", one_line(&finding.message))?;
-                }
-                if let Some(contrary) = &finding.contrary {
-                    writeln!(to, "   other than with {contrary}")?;
-                }
-                writeln!(to, "   {}", reproduce(&finding.case))?;
-            }
-            Ok(())
-        }
-    }
+    Ok(())
 }
 
 /// What each runtime lacks, by operator version: never in silence, and on one line a gap.
@@ -233,7 +338,7 @@ fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         }
         for (gap, cells, count) in gaps {
             let types = runtime.unsupported.keys().filter(|t| t.gap == gap).filter_map(|t| t.element_type);
-            let types: std::collections::BTreeSet<_> = types.collect();
+            let types: BTreeSet<_> = types.collect();
             let types = match types.len() {
                 0..=12 => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
                 many => format!("{many} types"),

@@ -8,6 +8,7 @@ use super::Ending;
 use super::campaign::{Common, Limits, conduct, operator};
 use crate::campaign::Shard;
 use crate::case::space::Bounds;
+use crate::finding::Ledger;
 use crate::operator::{NEWEST_OPSET, Operator};
 
 /// Run every case within bounds, without sampling
@@ -86,17 +87,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         .with_context(|| format!("--from {} is past the {shard} cases of shard {index}/{of}", arguments.from))?;
     let what = format!("The space holds {space} cases, shard {index}/{of} {shard} of them, to run {planned}");
     let limits = Limits { cases: Some(planned), time: None };
-    let statistics = conduct(&source, limits, &arguments.common, &what)?;
-    let reached = arguments.from + statistics.cases;
-    if statistics.cases == planned {
+    let conducted = conduct(&source, limits, &arguments.common, &Ledger::load()?, &what)?;
+    let reached = arguments.from + conducted.cases;
+    if conducted.cases == planned {
         println!(
             "\nAll {planned} planned cases were run: {} to {reached} of the {shard} of the shard.",
             arguments.from
         );
     } else {
-        println!("\nStopped after {} of {planned} planned cases; go on with --from {reached}", statistics.cases);
+        println!("\nStopped after {} of {planned} planned cases; go on with --from {reached}", conducted.cases);
     }
-    Ok(if statistics.findings.is_empty() { Ending::NothingWrong } else { Ending::Finding })
+    Ok(conducted.ending)
 }
 
 /// No case of the space may be larger than a case can be.

@@ -3,7 +3,6 @@
 mod campaign;
 mod coverage;
 mod exhaust;
-mod report;
 mod run;
 
 use std::process::ExitCode;

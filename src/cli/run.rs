@@ -6,8 +6,8 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::Ending;
-use super::report::Report;
 use crate::case::Case;
+use crate::finding::Report;
 use crate::runtime::{self, Runtime};
 
 /// Run a case on every runtime and say who is wrong
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let report = Report::new(&case, &mut runtimes);
     let mut out = io::stdout().lock();
     match arguments.format {
-        Format::Text => report.write(&mut out)?,
+        Format::Text => report.write(&mut out, true)?,
         Format::Json => writeln!(out, "{}", serde_json::to_string(&report)?)?,
     }
     Ok(if report.finding { Ending::Finding } else { Ending::NothingWrong })

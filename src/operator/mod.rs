@@ -83,7 +83,7 @@ pub enum Role {
 }
 
 /// The kind of an attribute's value (`AttributeProto.AttributeType`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AttributeKind {
     Int,
     Ints,

@@ -15,6 +15,7 @@ pub(super) static KIND: Kind = Kind {
     name: "in-house",
     version: env!("CARGO_PKG_VERSION"),
     configurations: &[""],
+    known: include_str!("../../known/in-house.toml"),
     open: |id| Ok(Box::new(InHouse { id: id.clone() })),
 };
 

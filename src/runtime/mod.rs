@@ -27,6 +27,8 @@ pub struct Kind {
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
+    /// The entries of the known-issue ledger that the program is built with.
+    pub known: &'static str,
     /// Opens a runtime in one of the configurations.
     open: fn(&RuntimeId) -> Result<Box<dyn Runtime>, OpenError>,
 }

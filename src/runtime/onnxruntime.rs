@@ -19,8 +19,13 @@ use super::{
 use crate::model::Job;
 use crate::tensor::{ElementType, Elements, Tensor};
 
-pub(super) static KIND: Kind =
-    Kind { name: "onnxruntime", version: provision::ONNXRUNTIME_VERSION, configurations: &["disabled", "all"], open };
+pub(super) static KIND: Kind = Kind {
+    name: "onnxruntime",
+    version: provision::ONNXRUNTIME_VERSION,
+    configurations: &["disabled", "all"],
+    known: include_str!("../../known/onnxruntime.toml"),
+    open,
+};
 
 /// What messages of onnxruntime mean. They begin with the error code that it gave.
 const PHRASES: &[Phrase] = {

@@ -15,6 +15,7 @@ pub(super) static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
     configurations: &["typed", "optimized", "pinned"],
+    known: include_str!("../../known/tract.toml"),
     open: |id| {
         silence_caught_panics();
         Ok(Box::new(TractRuntime {
@@ -48,6 +49,7 @@ const PHRASES: &[Phrase] = {
         (&["Unifying shapes", "Impossible to unify"], Refused(Reason::Inference)),
         (&["running pass codegen"], Refused(Reason::Optimization)),
         (&["Reshape", "volume mismatch"], Refused(Reason::Value)),
+        (&["Reshape: ", "should be equal to"], Refused(Reason::Size)),
         (&["Reshape: 0 at position"], Refused(Reason::Value)),
         (&["Reshape: dimension", "is still negative after inference"], Refused(Reason::Value)),
         (&["Reshape: allowzero is set, so"], Refused(Reason::Value)),

@@ -246,28 +246,51 @@ fn contradicts(declared: &[Declaration], outputs: &[Output]) -> bool {
     })
 }
 
-/// What one kind of runtime did wrong, without the values it happened with: mismatches that share a signature are
-/// listed as one finding.
+/// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Signature {
-    /// The most severe first, so that signatures sort by severity.
+pub struct Mismatch {
+    /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
     pub operator: &'static str,
     /// The runtime kind.
     pub runtime: String,
-    /// The rule that the case breaks or that leaves it open, if it is not simply valid.
+    /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
+    /// rule leaves open. A wrong answer or a panic is the same defect whatever else is special about its case.
     pub rule: Option<Rule>,
-    /// What the runtime said, as far as that is known: where and why it failed.
-    pub reaction: &'static str,
+    /// What the runtime said, as far as that is known: where and why it failed, or the wrong type that it gave.
+    pub reaction: String,
 }
 
-impl Signature {
+impl Mismatch {
+    pub fn new(
+        operator: &'static str,
+        rule: Option<Rule>,
+        id: &RuntimeId,
+        execution: &Execution,
+        discrepancies: &[Discrepancy],
+    ) -> Mismatch {
+        let outcome = &execution.outcome;
+        let reaction = match outcome {
+            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch.
+            _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees) => String::new(),
+            Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
+                let given = outputs.first().map(|o| o.native_type.unwrap_or(o.tensor.element_type().name()));
+                given.unwrap_or_default().to_owned()
+            }
+            Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
+            _ => reaction(outcome).to_owned(),
+        };
+        let at_stake = discrepancies.iter().any(|d| d.severity() >= Severity::Disagrees);
+        let rule = rule.filter(|_| at_stake);
+        Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.kind.clone(), rule, reaction }
+    }
+
     pub fn severity(&self) -> Severity {
         self.discrepancies.first().map_or(Severity::Lenient, |d| d.severity())
     }
 }
 
-impl fmt::Display for Signature {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentences: Vec<&str> = self.discrepancies.iter().map(|d| d.sentence()).collect();
         write!(f, "{} of {} {}", self.runtime, self.operator, sentences.join(" and "))?;
@@ -276,6 +299,23 @@ impl fmt::Display for Signature {
         }
         if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
     }
+}
+
+/// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
+fn without_numbers(message: &str) -> String {
+    let mut depth = 0_u32;
+    let mut kept = String::new();
+    let head = message.split_once(": ").map_or(message, |(head, _)| head);
+    for c in head.chars() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            c if c.is_ascii_digit() => {}
+            c if depth == 0 => kept.push(c),
+            _ => {}
+        }
+    }
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a failed outcome says, in words that are the same for every runtime; empty for an answer.

@@ -14,9 +14,9 @@ use crate::verdict::{Judgement, Tolerance, classes, reaction};
 /// Elements of a tensor that are shown at the most.
 const SHOWN: usize = 16;
 
-/// One case, executed and judged.
+/// One case, executed and judged; serializes to JSON.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     case: String,
     /// Such as `Reshape-14`.
     operator_version: String,
@@ -24,7 +24,7 @@ pub(super) struct Report {
     classes: Vec<ClassReport>,
     judgements: Vec<JudgementReport>,
     /// Whether a runtime is wrong.
-    pub(super) finding: bool,
+    pub finding: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,7 +89,7 @@ struct ContraryReport {
 
 impl Report {
     /// Executes a case on every runtime and judges what they did.
-    pub(super) fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
+    pub fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
         let generated = Generated::given(case.clone());
         let ids: Vec<RuntimeId> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
         let examination = examine(&generated, runtimes, &ids);
@@ -119,8 +119,12 @@ impl Report {
         }
     }
 
-    /// Shows the report to a person.
-    pub(super) fn write(&self, mut to: impl Write) -> io::Result<()> {
+    /// Shows the report to a person. Without the runtimes' own words it is the same on every machine, and at every version
+    /// of a runtime that does the same.
+    ///
+    /// # Errors
+    /// If `to` cannot be written to.
+    pub fn write(&self, mut to: impl Write, with_messages: bool) -> io::Result<()> {
         writeln!(to, "{}\n", self.case)?;
         let demand = match self.expectation.kind {
             "defined" => "demands",
@@ -137,7 +141,7 @@ impl Report {
         writeln!(to)?;
         for class in &self.classes {
             writeln!(to, "{}\n    {}", class.runtimes.join(", "), class.sentence())?;
-            if !class.message.is_empty() {
+            if with_messages && !class.message.is_empty() {
                 writeln!(to, "    \"{}\"", one_line(&class.message))?;
             }
         }
@@ -245,7 +249,7 @@ impl JudgementReport {
 }
 
 /// A message on one line, cut where it gets long.
-pub(super) fn one_line(message: &str) -> String {
+pub fn one_line(message: &str) -> String {
     const LONGEST: usize = 240;
     let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(LONGEST) {

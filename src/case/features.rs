@@ -1,0 +1,323 @@
+//! What is special about a case, apart from its exact values: the features that could make a runtime go wrong.
+//!
+//! The features of a *minimized* case are the trigger of a defect, since nothing more could be taken away from it. A
+//! case that has all of them, and more, shows the same defect for the same reason.
+
+use std::fmt;
+
+use super::{Case, Contents, Operand, Wiring};
+use crate::operator::{Attribute, AttributeKind, AttributeValue, OPERATORS, Role};
+use crate::tensor::ElementType;
+
+/// The features of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Features {
+    /// Sorted, each once.
+    tags: Vec<Tag>,
+    /// The rank of the data, up to 3; beyond that only whether it passes 8.
+    rank: u8,
+    /// The operator version.
+    version: u8,
+    /// Whether the version is part of what is special. Not so in a case as it comes, but in a minimized one, if the
+    /// defect does not show in later versions.
+    up_to_version: bool,
+}
+
+/// One feature. What is plain has none: float data, a graph input of static dims, sizes of 1 and more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tag {
+    /// The type of an operand, by its place.
+    Type(u8, ElementType),
+    /// Its wiring, by its place in [`Wiring::ALL`].
+    Wiring(u8, u8),
+    /// It has a dim of this kind.
+    Dim(u8, Size),
+    /// The rank of an operand other than the data is not 1.
+    OperandRank(u8),
+    /// Its contents are special values or random bits.
+    Contents(u8),
+    /// It is left out.
+    Gap(u8),
+    /// The count of operands is not what the version declares.
+    OperandCount(u8),
+    /// An attribute of a kind that the version does not declare for it, or one it does not declare at all.
+    Attribute(&'static str, AttributeKind),
+    /// An attribute that is there twice.
+    Doubled(&'static str),
+    /// The value of an attribute.
+    Value(&'static str, Size),
+    /// An entry of the target shape.
+    Target(Size),
+    /// The target shape is empty.
+    EmptyTarget,
+    /// The target shape has a higher rank than the data.
+    MoreTarget,
+    /// Its rank passes 8.
+    LongTarget,
+}
+
+/// The kind of a number: relative to the rank where it counts axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Size {
+    /// -2^31 and below.
+    VeryNegative,
+    /// Before the front, or below -1.
+    BelowFront,
+    /// Counts from the back, or is -1.
+    Negative,
+    Zero,
+    One,
+    /// Within the dims, or any size.
+    Many,
+    /// The rank.
+    Rank,
+    /// Past the rank.
+    PastRank,
+    /// 2^31 and above.
+    Vast,
+}
+
+impl Size {
+    fn of(value: i64) -> Size {
+        match value {
+            i64::MIN..=-0x8000_0000 => Size::VeryNegative,
+            -0x7fff_ffff..=-2 => Size::BelowFront,
+            -1 => Size::Negative,
+            0 => Size::Zero,
+            1 => Size::One,
+            2..=0x7fff_ffff => Size::Many,
+            _ => Size::Vast,
+        }
+    }
+
+    fn of_axis(value: i64, rank: i64) -> Size {
+        match Size::of(value) {
+            extreme @ (Size::VeryNegative | Size::Vast | Size::Zero) => extreme,
+            _ if value < -rank => Size::BelowFront,
+            _ if value < 0 => Size::Negative,
+            _ if value > rank => Size::PastRank,
+            _ if value == rank => Size::Rank,
+            _ => Size::Many,
+        }
+    }
+}
+
+impl Features {
+    /// The features of a case.
+    pub fn of(case: &Case) -> Features {
+        let version = case.operator.version_at(case.opset);
+        let mut tags = Vec::new();
+        let data = case.operands.first().and_then(Option::as_ref);
+        let rank = data.map_or(0, |operand| operand.dims.len());
+        for (place, operand) in (0_u8..).zip(&case.operands) {
+            match operand {
+                Some(operand) => operand_tags(&mut tags, place, operand),
+                None => tags.push(Tag::Gap(place)),
+            }
+        }
+        let declared = version.map_or(0, |version| version.inputs.len());
+        if case.operands.len() != declared {
+            tags.push(Tag::OperandCount(u8::try_from(case.operands.len()).unwrap_or(u8::MAX)));
+        }
+        for (index, attribute) in case.attributes.iter().enumerate() {
+            let name = known_name(&attribute.name);
+            if case.attributes[..index].iter().any(|other| other.name == attribute.name) {
+                tags.push(Tag::Doubled(name));
+            }
+            let spec = version.and_then(|v| v.attributes.iter().find(|spec| spec.name == attribute.name));
+            match (spec.map(|spec| (spec.role, spec.kind)), &attribute.value) {
+                (Some((Role::Axis, _)), AttributeValue::Int(value)) => {
+                    tags.push(Tag::Value(name, Size::of_axis(*value, i64::try_from(rank).unwrap_or(i64::MAX))));
+                }
+                (Some((Role::Flag, _)), AttributeValue::Int(value)) => tags.push(Tag::Value(name, Size::of(*value))),
+                (Some((Role::TargetShape, _)), AttributeValue::Ints(target)) => target_tags(&mut tags, target, rank),
+                (Some((Role::Ignored, _)), AttributeValue::Ints(_)) => {}
+                (_, value) => tags.push(Tag::Attribute(name, value.kind())),
+            }
+        }
+        let specs = version.map_or(&[][..], |version| version.inputs);
+        for (spec, operand) in specs.iter().zip(&case.operands) {
+            if let (Role::TargetShape, Some(operand)) = (spec.role, operand)
+                && let Some(target) = operand.int64s()
+            {
+                target_tags(&mut tags, &target, rank);
+            }
+        }
+        tags.sort_unstable();
+        tags.dedup();
+        let rank = match rank {
+            0..=3 => u8::try_from(rank).unwrap_or(3),
+            4..=8 => 4,
+            _ => 9,
+        };
+        Features { tags, rank, version: version.map_or(0, |version| version.since), up_to_version: false }
+    }
+
+    /// The features of a minimized case whose defect does not show in later versions.
+    pub fn up_to_this_version(self) -> Features {
+        Features { up_to_version: true, ..self }
+    }
+
+    /// Whether a case with the features `other` has all of these, so that the same defect is at work in it.
+    pub fn are_within(&self, other: &Features) -> bool {
+        self.rank <= other.rank
+            && (!self.up_to_version || other.version <= self.version)
+            && self.tags.iter().all(|tag| other.tags.binary_search(tag).is_ok())
+    }
+
+    /// How much there is of them.
+    pub fn weight(&self) -> usize {
+        self.tags.len() + usize::from(self.rank)
+    }
+}
+
+fn operand_tags(tags: &mut Vec<Tag>, place: u8, operand: &Operand) {
+    let plain = if place == 0 { ElementType::Float } else { ElementType::Int64 };
+    if operand.element_type != plain {
+        tags.push(Tag::Type(place, operand.element_type));
+    }
+    let wiring = Wiring::ALL.iter().position(|&wiring| wiring == operand.wiring).unwrap_or(0);
+    if wiring > 0 {
+        tags.push(Tag::Wiring(place, u8::try_from(wiring).unwrap_or(u8::MAX)));
+    }
+    if place == 0 {
+        let sizes = operand.dims.iter().map(|&dim| Size::of(dim));
+        tags.extend(sizes.filter(|size| matches!(size, Size::Zero | Size::Vast)).map(|size| Tag::Dim(place, size)));
+        if operand.contents != Contents::Count {
+            tags.push(Tag::Contents(place));
+        }
+    } else if operand.dims.len() != 1 {
+        tags.push(Tag::OperandRank(place));
+    }
+}
+
+fn target_tags(tags: &mut Vec<Tag>, target: &[i64], rank: usize) {
+    let sizes = target.iter().map(|&entry| Size::of(entry));
+    tags.extend(sizes.filter(|size| !matches!(size, Size::One | Size::Many)).map(Tag::Target));
+    if target.is_empty() {
+        tags.push(Tag::EmptyTarget);
+    }
+    if target.len() > rank {
+        tags.push(Tag::MoreTarget);
+    }
+    if target.len() > 8 {
+        tags.push(Tag::LongTarget);
+    }
+}
+
+/// The name of an attribute that some operator has; the rest are one.
+fn known_name(name: &str) -> &'static str {
+    let versions = OPERATORS.iter().flat_map(|operator| operator.versions);
+    let names = versions.flat_map(|version| version.attributes).map(|spec| spec.name);
+    names.into_iter().find(|&known| known == name).unwrap_or("other")
+}
+
+impl fmt::Display for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = self.tags.iter().map(ToString::to_string).collect();
+        if self.rank > 1 || words.is_empty() {
+            words.push(format!("rank>={}", self.rank));
+        }
+        if self.up_to_version {
+            words.push(format!("version<={}", self.version));
+        }
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tag::Type(place, element_type) => write!(f, "operand{place}:{element_type}"),
+            Tag::Wiring(place, wiring) => write!(f, "operand{place}:{}", Wiring::ALL[usize::from(*wiring)]),
+            Tag::Dim(place, size) => write!(f, "operand{place}:dim-{size}"),
+            Tag::OperandRank(place) => write!(f, "operand{place}:rank"),
+            Tag::Contents(place) => write!(f, "operand{place}:contents"),
+            Tag::Gap(place) => write!(f, "operand{place}:left-out"),
+            Tag::OperandCount(count) => write!(f, "operands:{count}"),
+            Tag::Attribute(name, kind) => write!(f, "{name}:{}", format!("{kind:?}").to_lowercase()),
+            Tag::Doubled(name) => write!(f, "{name}:twice"),
+            Tag::Value(name, size) => write!(f, "{name}:{size}"),
+            Tag::Target(size) => write!(f, "target-{size}"),
+            Tag::EmptyTarget => f.write_str("target-empty"),
+            Tag::MoreTarget => f.write_str("target-rank>rank"),
+            Tag::LongTarget => f.write_str("target-rank>8"),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Size::VeryNegative => "very-negative",
+            Size::BelowFront => "below-front",
+            Size::Negative => "negative",
+            Size::Zero => "zero",
+            Size::One => "one",
+            Size::Many => "many",
+            Size::Rank => "rank",
+            Size::PastRank => "past-rank",
+            Size::Vast => "vast",
+        })
+    }
+}
+
+impl Operand {
+    /// The elements as int64, where they are written out as such.
+    pub fn int64s(&self) -> Option<Vec<i64>> {
+        match &self.contents {
+            Contents::Bits(bits) if self.element_type == ElementType::Int64 => {
+                Some(bits.iter().map(|&bits| u64::try_from(bits).unwrap_or_default().cast_signed()).collect())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Case {
+    /// The target shape, as the attribute or the operand that it is.
+    pub fn target(&self) -> Option<Vec<i64>> {
+        let version = self.operator.version_at(self.opset)?;
+        let is_target = |attribute: &&Attribute| {
+            version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == attribute.name)
+        };
+        match self.attributes.iter().find(is_target).map(|attribute| &attribute.value) {
+            Some(AttributeValue::Ints(target)) => Some(target.clone()),
+            _ => {
+                let place = version.inputs.iter().position(|spec| spec.role == Role::TargetShape)?;
+                self.operands.get(place)?.as_ref()?.int64s()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn features(line: &str) -> Features {
+        Features::of(&line.parse().unwrap())
+    }
+
+    #[test]
+    fn values_that_do_not_matter_are_no_features() {
+        assert_eq!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@25 axis=1 float[7,11]"));
+        assert_eq!(features("Reshape@26 float[2,3] int64[1]{6}"), features("Reshape@25 float[5,1] int64[1]{5}"));
+        assert_ne!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@26 axis=-1 float[2,3]"));
+    }
+
+    #[test]
+    fn a_trigger_is_within_the_cases_that_have_all_of_it() {
+        let trigger = features("Flatten@28 axis=2 float[1,0]");
+        assert!(trigger.are_within(&features("Flatten@13 axis=3 int8[2,0,4]:constant")));
+        assert!(!trigger.are_within(&features("Flatten@13 axis=2 float[2,3]")), "no zero");
+        assert!(!trigger.are_within(&features("Flatten@13 axis=1 float[2,0]")), "another kind of axis");
+        assert!(!trigger.are_within(&features("Flatten@13 axis=1 float[0]")), "a lower rank");
+        let typed = features("Shape@28 uint64[]:initializer(typed)");
+        assert!(typed.are_within(&features("Shape@15 start=1 uint64[2]:initializer(typed)")));
+        assert!(!typed.are_within(&features("Shape@28 uint64[]:initializer")));
+        let old = features("Flatten@10 axis=-1 float[1]").up_to_this_version();
+        assert!(old.are_within(&features("Flatten@1 axis=-1 float[1]")));
+        assert!(!old.are_within(&features("Flatten@11 axis=-1 float[1]")));
+    }
+}

@@ -1,0 +1,415 @@
+//! Simpler cases than a given one: each a single step of the minimizer, the boldest first.
+//!
+//! Every step makes a case strictly simpler by [`complexity`], so any walk along such steps ends.
+
+use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
+use crate::tensor::{ElementType, element_count, product};
+
+/// How complex a case is; compares in the order of the fields.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Complexity(Vec<u128>);
+
+/// Wirings, the plainest first.
+const WIRINGS: [usize; 8] = [0, 4, 6, 1, 2, 3, 5, 7];
+
+/// How complex a case is: operands and attributes first, then ranks, opset, types, wirings, and at last values.
+pub fn complexity(case: &Case) -> Complexity {
+    let operands = || case.operands.iter().flatten();
+    let sum = |of: &dyn Fn(&Operand) -> u128| operands().map(of).sum::<u128>();
+    let values = case.attributes.iter().map(|attribute| match &attribute.value {
+        AttributeValue::Int(value) => number(*value),
+        AttributeValue::Ints(values) => values.iter().map(|&v| 1 + entry_rank(v)).sum(),
+        AttributeValue::Float(_) | AttributeValue::String(_) => 0,
+    });
+    Complexity(vec![
+        // An old form of the operator comes after its new one, whatever else.
+        u128::from(is_old_form(case)),
+        case.operands.len() as u128,
+        case.attributes.len() as u128,
+        case.attributes.iter().filter(|attribute| attribute.name != UNDECLARED).count() as u128,
+        sum(&|operand| operand.dims.len() as u128 + operand.int64s().map_or(0, |v| v.len() as u128)),
+        case.target().map_or(0, |target| target.len() as u128),
+        case.operands.iter().enumerate().filter_map(|(i, o)| Some(type_rank(i, o.as_ref()?.element_type))).sum(),
+        sum(&|operand| wiring_rank(operand.wiring)),
+        sum(&|operand| contents_rank(&operand.contents)),
+        u128::from(NEWEST_OPSET - case.opset.min(NEWEST_OPSET)),
+        sum(&|operand| operand.dims.iter().map(|&dim| size(dim)).sum())
+            + sum(&|operand| operand.int64s().map_or(0, |values| values.into_iter().map(entry_rank).sum()))
+            + values.sum::<u128>(),
+        // Of two numbers that weigh the same together, the larger comes later: one order for what is else a tie.
+        tie(case),
+    ])
+}
+
+/// Whether the target shape is an attribute, as it was before it became an operand.
+fn is_old_form(case: &Case) -> bool {
+    let version = case.operator.version_at(case.opset);
+    version.is_some_and(|v| v.attributes.iter().any(|spec| spec.role == Role::TargetShape))
+}
+
+fn tie(case: &Case) -> u128 {
+    let dims = case.operands.iter().flatten().flat_map(|operand| operand.dims.iter().map(|&dim| size(dim)));
+    let target = case.target().unwrap_or_default().into_iter().map(entry_rank);
+    dims.chain(target).take(16).fold(0, |tie, value| tie << 7 | value.min(127))
+}
+
+/// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler.
+fn number(value: i64) -> u128 {
+    u128::from(value.unsigned_abs()) * 2 - u128::from(value > 0)
+}
+
+/// An entry of a target shape: 1 is the simplest, since 0 and -1 have a meaning of their own; then as numbers are.
+fn entry_rank(entry: i64) -> u128 {
+    if entry == 1 { 0 } else { 1 + number(entry) }
+}
+
+/// A dim: 1 is the simplest, then 0, then 2 and so on.
+fn size(dim: i64) -> u128 {
+    match dim {
+        1 => 0,
+        0 => 1,
+        more => u128::from(more.unsigned_abs()),
+    }
+}
+
+/// Float is the plainest type for data, and int64 for a shape; then the order in which types came.
+fn type_rank(place: usize, element_type: ElementType) -> u128 {
+    let plain = if place == 0 { ElementType::Float } else { ElementType::Int64 };
+    if element_type == plain { 0 } else { 1 + element_type as u128 }
+}
+
+fn wiring_rank(wiring: Wiring) -> u128 {
+    WIRINGS.iter().position(|&index| Wiring::ALL[index] == wiring).unwrap_or(0) as u128
+}
+
+fn contents_rank(contents: &Contents) -> u128 {
+    match contents {
+        Contents::Count => 0,
+        Contents::Special => 1,
+        Contents::Random(seed) => 2 + u128::from(*seed),
+        Contents::Bits(_) | Contents::Strings(_) => 0,
+    }
+}
+
+/// Every single step from a case, each strictly simpler, the boldest first, none twice.
+pub fn candidates(case: &Case) -> Vec<Case> {
+    let mut found = Vec::new();
+    operand_counts(case, &mut found);
+    attributes(case, &mut found);
+    ranks(case, &mut found);
+    targets(case, &mut found);
+    plainness(case, &mut found);
+    sizes(case, &mut found);
+    let own = complexity(case);
+    // A dim of 0 holds large ones in check: without it they would be elements to carry.
+    let most = elements(case).max(64);
+    let mut simpler: Vec<Case> = Vec::new();
+    for candidate in found {
+        if elements(&candidate) <= most && complexity(&candidate) < own && !simpler.contains(&candidate) {
+            simpler.push(candidate);
+        }
+    }
+    simpler
+}
+
+/// Elements of all operands together.
+fn elements(case: &Case) -> usize {
+    let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
+    counts.fold(0, usize::saturating_add)
+}
+
+fn with(case: &Case, change: impl FnOnce(&mut Case)) -> Case {
+    let mut changed = case.clone();
+    change(&mut changed);
+    changed
+}
+
+fn operand_counts(case: &Case, found: &mut Vec<Case>) {
+    for index in (0..case.operands.len()).rev() {
+        found.push(with(case, |c| {
+            c.operands.remove(index);
+        }));
+    }
+}
+
+fn attributes(case: &Case, found: &mut Vec<Case>) {
+    let version = case.operator.version_at(case.opset);
+    let declared = |name: &str| version.is_some_and(|v| v.attributes.iter().any(|spec| spec.name == name));
+    for (index, attribute) in case.attributes.iter().enumerate() {
+        let without = with(case, |c| {
+            c.attributes.remove(index);
+        });
+        // An attribute may be there only because of the dims, so both change at once.
+        let single = with(&all_ones(&without), |c| {
+            if let Some(Some(data)) = c.operands.first_mut() {
+                data.dims = vec![1];
+            }
+        });
+        found.extend([single, all_ones(&without), without]);
+        // What an undeclared attribute is called hardly ever matters.
+        if !declared(&attribute.name) {
+            let anonymous = Attribute { name: UNDECLARED.to_owned(), value: AttributeValue::Int(0) };
+            found.push(with(case, |c| c.attributes[index] = anonymous));
+        }
+    }
+}
+
+/// The case with every size, given and asked for, as 1.
+fn all_ones(case: &Case) -> Case {
+    with(case, |c| {
+        if let Some(Some(data)) = c.operands.first_mut() {
+            data.dims.fill(1);
+        }
+        if let Some(target) = c.target() {
+            set_target(c, vec![1; target.len()]);
+        }
+    })
+}
+
+/// The name that undeclared attributes come down to.
+const UNDECLARED: &str = "undeclared";
+
+/// Sets the target shape, wherever the case has it.
+fn set_target(case: &mut Case, target: Vec<i64>) {
+    let Some(version) = case.operator.version_at(case.opset) else { return };
+    let is_target = |a: &&mut Attribute| {
+        version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == a.name)
+    };
+    if let Some(attribute) = case.attributes.iter_mut().find(is_target) {
+        attribute.value = AttributeValue::Ints(target);
+    } else if let Some(place) = version.inputs.iter().position(|spec| spec.role == Role::TargetShape)
+        && let Some(Some(operand)) = case.operands.get_mut(place)
+    {
+        let plain = Operand::vector(&target);
+        // A shape operand of a wrong rank keeps it, as far as its length lets it.
+        let dims = match (operand.dims.len(), plain.dims[0]) {
+            (0, 1) => vec![],
+            (0 | 1, length) => vec![length],
+            (rank, length) => (1..rank).map(|_| 1).chain([length]).collect(),
+        };
+        *operand = Operand { wiring: operand.wiring, dims, ..plain };
+    }
+}
+
+fn ranks(case: &Case, found: &mut Vec<Case>) {
+    let target = case.target();
+    for (place, operand) in case.operands.iter().enumerate() {
+        let Some(operand) = operand else { continue };
+        let set = |dims: Vec<i64>| {
+            with(case, |c| {
+                if let Some(Some(operand)) = c.operands.get_mut(place) {
+                    let length = element_count(&dims).unwrap_or(0);
+                    if let Contents::Bits(bits) = &operand.contents {
+                        operand.contents = Contents::Bits(bits.iter().copied().cycle().take(length).collect());
+                    }
+                    operand.dims = dims;
+                }
+            })
+        };
+        let dims = &operand.dims;
+        if dims.len() > 1 {
+            found.push(set(dims[..dims.len() / 2].to_vec()));
+            found.push(set(dims[dims.len() / 2..].to_vec()));
+        }
+        if place == 0 && !dims.is_empty() {
+            found.push(set(vec![]));
+        }
+        if place > 0 && dims.len() == 1 && operand.int64s().is_some() {
+            // Its length changes with the target, below.
+            continue;
+        }
+        for (index, pair) in dims.windows(2).enumerate() {
+            // Two dims as one, which keeps the number of elements.
+            if let Some(merged) = pair[0].checked_mul(pair[1]).filter(|&merged| merged > 1) {
+                found.push(set([&dims[..index], &[merged], &dims[index + 2..]].concat()));
+            }
+        }
+        for index in 0..dims.len() {
+            let without = |dims: &[i64]| [&dims[..index], &dims[index + 1..]].concat();
+            found.push(set(without(dims)));
+            // What the data loses, the target loses too: the same number, or a factor of one.
+            for (at, &entry) in target.iter().flatten().enumerate() {
+                let own = target.as_deref().unwrap_or_default();
+                let shorter = (entry == dims[index]).then(|| [&own[..at], &own[at + 1..]].concat());
+                let smaller = scale(entry, dims[index], 1).map(|scaled| {
+                    let mut target = own.to_vec();
+                    target[at] = scaled;
+                    target
+                });
+                for target in shorter.into_iter().chain(smaller) {
+                    let mut both = set(without(dims));
+                    set_target(&mut both, target);
+                    found.push(both);
+                }
+            }
+        }
+    }
+}
+
+/// A number with one of its factors exchanged for another.
+fn scale(number: i64, factor: i64, by: i64) -> Option<i64> {
+    let rest = number.checked_div(factor).filter(|_| number != 0 && number % factor == 0)?;
+    rest.checked_mul(by)
+}
+
+fn targets(case: &Case, found: &mut Vec<Case>) {
+    let Some(target) = case.target() else { return };
+    let data = case.operands.first().and_then(Option::as_ref).map(|operand| operand.dims.clone()).unwrap_or_default();
+    let count = product(data.iter().copied()).and_then(|n| i64::try_from(n).ok());
+    let mut simple = vec![vec![], vec![1], vec![-1], vec![0], data.clone()];
+    simple.extend(count.map(|count| vec![count]));
+    simple.extend([&target[..target.len() / 2], &target[target.len() / 2..]].map(<[i64]>::to_vec));
+    for index in 0..target.len() {
+        simple.push([&target[..index], &target[index + 1..]].concat());
+    }
+    for target in simple {
+        found.push(with(case, |c| set_target(c, target)));
+    }
+}
+
+/// The case at a newer opset whose version has the target shape as an operand, where it is an attribute now.
+fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
+    let (Some(own), Some(newer)) = (case.operator.version_at(case.opset), case.operator.version_at(opset)) else {
+        return vec![];
+    };
+    let attribute = own.attributes.iter().find(|spec| spec.role == Role::TargetShape);
+    let place = newer.inputs.iter().position(|spec| spec.role == Role::TargetShape);
+    let (Some(attribute), Some(place), Some(target)) = (attribute, place, case.target()) else { return vec![] };
+    if case.operands.len() != place {
+        return vec![];
+    }
+    let wirings = [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)];
+    let moved = wirings.map(|wiring| {
+        let mut moved = Case { opset, ..case.clone() };
+        moved.attributes.retain(|a| a.name != attribute.name);
+        moved.operands.push(Some(Operand { wiring, ..Operand::vector(&target) }));
+        moved
+    });
+    moved.to_vec()
+}
+
+fn plainness(case: &Case, found: &mut Vec<Case>) {
+    for opset in (case.opset + 1..=NEWEST_OPSET).rev() {
+        found.push(Case { opset, ..case.clone() });
+        found.extend(with_target_operand(case, opset));
+    }
+    for (place, operand) in case.operands.iter().enumerate() {
+        let Some(operand) = operand else { continue };
+        let set = |change: &dyn Fn(&mut Operand)| {
+            with(case, |c| {
+                if let Some(Some(operand)) = c.operands.get_mut(place) {
+                    change(operand);
+                }
+            })
+        };
+        let mut types = vec![ElementType::Float, ElementType::Int64];
+        types.extend(ElementType::ALL);
+        for element_type in types {
+            if type_rank(place, element_type) < type_rank(place, operand.element_type) {
+                found.push(set(&|o| {
+                    o.element_type = element_type;
+                    if matches!(o.contents, Contents::Bits(_) | Contents::Strings(_)) {
+                        o.contents = Contents::Count;
+                    }
+                }));
+            }
+        }
+        for wiring in WIRINGS.into_iter().map(|index| Wiring::ALL[index]) {
+            if wiring_rank(wiring) < wiring_rank(operand.wiring) {
+                found.push(set(&|o| o.wiring = wiring));
+            }
+        }
+        if contents_rank(&operand.contents) > 0 {
+            found.push(set(&|o| o.contents = Contents::Count));
+            found.push(set(&|o| o.contents = Contents::Special));
+            found.push(set(&|o| o.contents = Contents::Random(0)));
+        }
+    }
+}
+
+/// Numbers nearer to zero that may still do: the simplest ones, the boundaries, and halfway.
+fn nearer(value: i64, rank: usize) -> Vec<i64> {
+    let rank = i64::try_from(rank).unwrap_or(0);
+    let sign = value.signum();
+    let mut values = vec![0, 1, -1, 2, -2, rank, -rank, rank + 1, -rank - 1, 3, -3];
+    // Powers of two and their neighbours are where things change; elsewhere a bound is closed in on bit by bit, never by
+    // steps of one, of which there may be 2^63.
+    let powers = || (2..=62).map(|bit| 1_i64 << bit);
+    values.extend(powers().flat_map(|power| [power * sign, (power + 1) * sign, (power - 1) * sign]));
+    values.extend(powers().rev().filter_map(|power| value.checked_sub(power * sign)).filter(|v| v.signum() == sign));
+    values.push(value - sign);
+    values.retain(|&v| number(v) < number(value));
+    values
+}
+
+fn sizes(case: &Case, found: &mut Vec<Case>) {
+    found.push(all_ones(case));
+    let target = case.target();
+    let rank = case.operands.first().and_then(Option::as_ref).map_or(0, |operand| operand.dims.len());
+    for (index, attribute) in case.attributes.iter().enumerate() {
+        if let AttributeValue::Int(value) = attribute.value {
+            for value in nearer(value, rank) {
+                found.push(with(case, |c| c.attributes[index].value = AttributeValue::Int(value)));
+            }
+        }
+    }
+    if let Some(Some(data)) = case.operands.first() {
+        for (index, &dim) in data.dims.iter().enumerate() {
+            let simpler = [1, 0].into_iter().chain(nearer(dim, rank));
+            for simpler in simpler.filter(|&d| d >= 0 && size(d) < size(dim)) {
+                let set = |c: &mut Case| {
+                    if let Some(Some(data)) = c.operands.first_mut() {
+                        data.dims[index] = simpler;
+                    }
+                };
+                found.push(with(case, set));
+                // A number in the target that it is a factor of changes with it.
+                for (at, &entry) in target.iter().flatten().enumerate() {
+                    if let Some(scaled) = scale(entry, dim, simpler) {
+                        let mut target = target.clone().unwrap_or_default();
+                        target[at] = scaled;
+                        let mut both = with(case, set);
+                        set_target(&mut both, target);
+                        found.push(both);
+                    }
+                }
+            }
+        }
+    }
+    if let Some(target) = target {
+        for (at, &entry) in target.iter().enumerate() {
+            for simpler in [1].into_iter().chain(nearer(entry, rank)) {
+                let mut target = target.clone();
+                target[at] = simpler;
+                found.push(with(case, |c| set_target(c, target)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Generator;
+
+    #[test]
+    fn every_step_is_strictly_simpler_and_a_case_of_the_notation() {
+        let generator = Generator::default();
+        for index in 0..2000 {
+            let case = generator.case(5, index).case;
+            let own = complexity(&case);
+            for candidate in candidates(&case) {
+                assert!(complexity(&candidate) < own, "{candidate} is not simpler than {case}");
+                assert_eq!(candidate.to_string().parse().as_ref(), Ok(&candidate), "{candidate}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_simplest_case_has_no_step() {
+        for line in ["Shape@28", "Flatten@28", "Reshape@28"] {
+            assert_eq!(candidates(&line.parse().unwrap()), []);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The extent of a finding: where else it shows, measured by running the minimized case changed in one respect.
+
+use std::fmt;
+
+use super::Probe;
+use crate::case::{Case, Contents, Wiring};
+use crate::tensor::ElementType;
+use crate::verdict::Mismatch;
+
+/// Whether a changed case shows the mismatch of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    Yes,
+    No,
+    Unsupported,
+}
+
+/// Where a finding shows, by what was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// By operator version.
+    pub versions: Vec<(u8, Shown)>,
+    /// By type of the data.
+    pub types: Vec<(ElementType, Shown)>,
+    /// By wiring of the operands, all at once.
+    pub wirings: Vec<(Wiring, Shown)>,
+    /// By configuration, of the minimized case itself.
+    pub configurations: Vec<(String, Shown)>,
+}
+
+impl Extent {
+    /// Measures the extent of a mismatch around a case.
+    pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Extent {
+        let mut shown = |case: &Case| {
+            let Some(sighting) = probe.look(case, &mismatch.runtime) else { return Shown::Unsupported };
+            if sighting.shows(mismatch) {
+                Shown::Yes
+            } else if sighting.configurations.iter().all(|(_, _, unsupported)| *unsupported) {
+                Shown::Unsupported
+            } else {
+                Shown::No
+            }
+        };
+        let versions = case.operator.versions.iter().map(|version| {
+            let own = case.operator.opsets(version).contains(&case.opset);
+            let opset = if own { case.opset } else { version.since };
+            (version.since, shown(&Case { opset, ..case.clone() }))
+        });
+        let versions = versions.collect();
+        let listed = case.operator.version_at(case.opset).map_or(&[][..], |version| version.element_types);
+        let types = listed.iter().map(|&element_type| {
+            let mut changed = case.clone();
+            if let Some(Some(data)) = changed.operands.first_mut() {
+                data.element_type = element_type;
+                if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
+                    data.contents = Contents::Count;
+                }
+            }
+            (element_type, shown(&changed))
+        });
+        let types = types.collect();
+        let wirings = Wiring::ALL.into_iter().map(|wiring| {
+            let mut changed = case.clone();
+            changed.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
+            (wiring, shown(&changed))
+        });
+        let wirings = wirings.collect();
+        let configurations = probe.look(case, &mismatch.runtime).map_or_else(Vec::new, |sighting| {
+            let shown = |mismatch_here: &Option<Mismatch>, unsupported: bool| match mismatch_here {
+                Some(here) if here == mismatch => Shown::Yes,
+                _ if unsupported => Shown::Unsupported,
+                _ => Shown::No,
+            };
+            sighting.configurations.iter().map(|(id, here, gap)| (id.to_string(), shown(here, *gap))).collect()
+        });
+        Extent { versions, types, wirings, configurations }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shown::Yes => "shows",
+            Shown::No => "does not",
+            Shown::Unsupported => "unsupported",
+        })
+    }
+}
+
+impl fmt::Display for Extent {
+    /// A line for each respect: where it shows, where not, and what is unsupported.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        line(f, "versions", &self.versions)?;
+        line(f, "types", &self.types)?;
+        line(f, "wirings", &self.wirings)?;
+        line(f, "configurations", &self.configurations)
+    }
+}
+
+fn line<T: fmt::Display>(f: &mut fmt::Formatter<'_>, what: &str, rows: &[(T, Shown)]) -> fmt::Result {
+    write!(f, "{what:14}")?;
+    let mut parts = Vec::new();
+    for shown in [Shown::Yes, Shown::No, Shown::Unsupported] {
+        let names: Vec<String> = rows.iter().filter(|(_, s)| *s == shown).map(|(name, _)| name.to_string()).collect();
+        match names.len() {
+            0 => {}
+            count if count == rows.len() && count > 1 => parts.push(format!("{shown}: all")),
+            _ => parts.push(format!("{shown}: {}", names.join(" "))),
+        }
+    }
+    writeln!(f, " {}", parts.join("; "))
+}

@@ -1,0 +1,155 @@
+//! The ledger of known issues: for each runtime kind one file of entries, each a defect with its signature.
+//!
+//! It is strict both ways. A campaign fails on a signature that is not in it, and the replay fails on an entry that no
+//! longer shows.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Probe, Signature, minimize};
+use crate::campaign::Trigger;
+use crate::case::Case;
+use crate::runtime::{KINDS, RuntimeId};
+
+/// Every known issue.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    pub entries: Vec<Known>,
+}
+
+/// One known issue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Also the name of its regression case.
+    pub id: String,
+    pub title: String,
+    /// What is wrong, in one sentence.
+    pub wrong: String,
+    /// The root cause, in one paragraph.
+    pub cause: String,
+    /// Where it is reported upstream, or `not reported`.
+    pub link: String,
+    pub signature: String,
+    /// The first and the last version known to have it.
+    pub first_version: String,
+    pub last_version: String,
+    /// The minimized case.
+    pub case: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    issue: Vec<Known>,
+}
+
+/// Why a ledger cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    #[error("{path}: {reason}")]
+    Damaged { path: String, reason: String },
+    #[error("{path} cannot be written: {error}")]
+    Write { path: PathBuf, error: std::io::Error },
+}
+
+/// The folder of the ledger in a checkout.
+const FOLDER: &str = "known";
+
+impl Ledger {
+    /// The ledger of the checkout that this is run in, or else the one that the program was built with.
+    ///
+    /// # Errors
+    /// If a file is damaged; the message names file and line.
+    pub fn load() -> Result<Ledger, LedgerError> {
+        let mut entries = Vec::new();
+        for kind in KINDS {
+            let path = Path::new(FOLDER).join(format!("{}.toml", kind.name));
+            let own = fs::read_to_string(&path);
+            entries.extend(read(&path.display().to_string(), own.as_deref().unwrap_or(kind.known))?);
+        }
+        Ok(Ledger { entries })
+    }
+
+    pub fn find(&self, signature: &Signature) -> Option<&Known> {
+        self.entries.iter().find(|known| known.signature == signature.to_string())
+    }
+
+    /// What each entry looks like on the runtimes of the probe, by its place; `None` if it does not show on them.
+    pub fn triggers(&self, probe: &mut Probe) -> Vec<Option<Trigger>> {
+        self.entries.iter().map(|known| known.trigger(probe)).collect()
+    }
+
+    /// Adds an entry to the file of a runtime kind, in the checkout that this is run in.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn add(kind: &str, known: Known) -> Result<PathBuf, LedgerError> {
+        let path = Path::new(FOLDER).join(format!("{kind}.toml"));
+        let failed = |error| LedgerError::Write { path: path.clone(), error };
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let entry = toml::to_string(&File { issue: vec![known] })
+            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
+        fs::create_dir_all(FOLDER).map_err(failed)?;
+        let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
+        fs::write(&path, format!("{text}{gap}{entry}")).map_err(failed)?;
+        Ok(path)
+    }
+}
+
+fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
+    let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
+    let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    for known in &file.issue {
+        known.case.parse::<Case>().map_err(|error| damaged(format!("the case of {}: {error}", known.id)))?;
+    }
+    Ok(file.issue)
+}
+
+impl Known {
+    /// An entry for a finding, with what only a person can say left to be filled in.
+    pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Known {
+        Known {
+            id,
+            title: trigger.mismatch.to_string(),
+            wrong: "to be written: what is wrong, in one sentence".to_owned(),
+            cause: "to be written: the root cause".to_owned(),
+            link: "not reported".to_owned(),
+            signature: Signature::of(trigger).to_string(),
+            first_version: version.to_owned(),
+            last_version: version.to_owned(),
+            case: case.to_string(),
+        }
+    }
+
+    /// The minimized case.
+    ///
+    /// # Panics
+    /// If it cannot be read, which a ledger that was loaded rules out.
+    pub fn case(&self) -> Case {
+        self.case.parse().unwrap_or_else(|error| panic!("the case of {}: {error}", self.id))
+    }
+
+    /// What the entry looks like on the runtimes of the probe, if it still shows on them with its own signature.
+    pub fn trigger(&self, probe: &mut Probe) -> Option<Trigger> {
+        let case = self.case();
+        KINDS.iter().find_map(|kind| {
+            let sighting = probe.look(&case, kind.name)?;
+            let shown = sighting.configurations.iter().filter_map(|(_, mismatch, _)| mismatch.clone());
+            shown.into_iter().find_map(|mismatch| {
+                let features = minimize::features(&case, &mismatch, probe);
+                let trigger = Trigger { mismatch, features };
+                (Signature::of(&trigger).to_string() == self.signature).then_some(trigger)
+            })
+        })
+    }
+
+    /// Whether the entry is about one of these runtimes.
+    pub fn is_of(&self, ids: &[RuntimeId]) -> bool {
+        let kind = self.signature.split(" | ").next().unwrap_or("");
+        ids.iter().any(|id| id.kind == kind)
+    }
+}

@@ -1,0 +1,148 @@
+//! The minimizer: from a case that shows a mismatch to one from which no single step can be taken.
+//!
+//! It works on the structure of a case, never on bytes. Its predicate is "the same mismatch", so that it does not slide
+//! into another bug, and it is deterministic.
+
+use std::collections::HashSet;
+
+use crate::campaign::{Examination, examine};
+use crate::case::{Case, Features, Generated, shrink};
+use crate::operator::NEWEST_OPSET;
+use crate::runtime::{Runtime, RuntimeId};
+use crate::verdict::{Judgement, Mismatch};
+
+/// Runs cases on runtimes and says which mismatches they show.
+#[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
+pub struct Probe {
+    /// By kind, since a mismatch is one of a kind.
+    kinds: Vec<(Vec<RuntimeId>, Vec<Box<dyn Runtime>>)>,
+    executions: u64,
+}
+
+/// What a case shows on the runtimes of one kind.
+#[derive(Debug)]
+pub struct Sighting {
+    /// By configuration: the mismatch, or whether the case is unsupported.
+    pub configurations: Vec<(RuntimeId, Option<Mismatch>, bool)>,
+    examination: Examination,
+}
+
+impl Probe {
+    pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Probe {
+        let mut kinds: Vec<(Vec<RuntimeId>, Vec<Box<dyn Runtime>>)> = Vec::new();
+        for runtime in runtimes {
+            let id = runtime.id().clone();
+            match kinds.iter_mut().find(|(ids, _)| ids.iter().any(|other| other.kind == id.kind)) {
+                Some((ids, runtimes)) => {
+                    ids.push(id);
+                    runtimes.push(runtime);
+                }
+                None => kinds.push((vec![id], vec![runtime])),
+            }
+        }
+        Probe { kinds, executions: 0 }
+    }
+
+    /// The runtimes, by kind.
+    pub fn ids(&self) -> Vec<RuntimeId> {
+        self.kinds.iter().flat_map(|(ids, _)| ids.clone()).collect()
+    }
+
+    /// Cases run so far.
+    pub fn executions(&self) -> u64 {
+        self.executions
+    }
+
+    /// What a case shows on the runtimes of a kind; nothing if there is no such kind.
+    pub fn look(&mut self, case: &Case, kind: &str) -> Option<Sighting> {
+        let (ids, runtimes) = self.kinds.iter_mut().find(|(ids, _)| ids.iter().any(|id| id.kind == kind))?;
+        self.executions += 1;
+        let generated = Generated::given(case.clone());
+        let examination = examine(&generated, runtimes, ids);
+        let rule = generated.expectation.rule();
+        let configurations = ids.iter().enumerate().map(|(index, id)| {
+            let judgement = &examination.judgements[index];
+            let mismatch = match judgement {
+                Judgement::Wrong(found) => {
+                    let execution = &examination.executions[index];
+                    Some(Mismatch::new(case.operator.name, rule, id, execution, found))
+                }
+                _ => None,
+            };
+            (id.clone(), mismatch, matches!(judgement, Judgement::Unsupported(_)))
+        });
+        Some(Sighting { configurations: configurations.collect(), examination })
+    }
+
+    /// Whether a case shows a mismatch in any configuration.
+    pub fn shows(&mut self, case: &Case, mismatch: &Mismatch) -> bool {
+        self.look(case, &mismatch.runtime).is_some_and(|sighting| sighting.shows(mismatch))
+    }
+}
+
+impl Sighting {
+    pub fn shows(&self, mismatch: &Mismatch) -> bool {
+        self.configurations.iter().any(|(_, shown, _)| shown.as_ref() == Some(mismatch))
+    }
+
+    /// The runtime's words in the first configuration that shows a mismatch.
+    fn message(&self, mismatch: &Mismatch) -> String {
+        let index = self.configurations.iter().position(|(_, shown, _)| shown.as_ref() == Some(mismatch));
+        index.map_or_else(String::new, |index| self.examination.executions[index].message.clone())
+    }
+}
+
+/// What the minimizer came to.
+#[derive(Clone, Debug)]
+pub struct Minimized {
+    pub case: Case,
+    /// What could not be taken away.
+    pub features: Features,
+    /// How often a case was run.
+    pub executions: u64,
+    /// The runtime's words in the minimized case.
+    pub message: String,
+}
+
+/// Minimizes a case that shows a mismatch. A case that does not show it comes back as it is.
+pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimized {
+    let before = probe.executions();
+    let mut current = case.clone();
+    if probe.shows(&current, mismatch) {
+        // Where the simplest cases show it, nothing about this one matters.
+        if let Some(trivial) = trivial(case).into_iter().find(|trivial| probe.shows(trivial, mismatch)) {
+            current = trivial;
+        }
+        let mut tried = HashSet::new();
+        while let Some(simpler) = shrink::candidates(&current)
+            .into_iter()
+            .find(|candidate| tried.insert(candidate.to_string()) && probe.shows(candidate, mismatch))
+        {
+            current = simpler;
+        }
+    }
+    let features = features(&current, mismatch, probe);
+    let message = probe.look(&current, &mismatch.runtime).map_or_else(String::new, |s| s.message(mismatch));
+    Minimized { case: current, features, executions: probe.executions() - before, message }
+}
+
+/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has.
+fn trivial(case: &Case) -> Vec<Case> {
+    let line = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
+        Some(2) => format!("{}@{opset} float[1] int64[1]{{1}}:initializer", case.operator),
+        _ => format!("{}@{opset} float[1]", case.operator),
+    };
+    (case.opset..=NEWEST_OPSET).rev().filter_map(|opset| line(opset).parse().ok()).collect()
+}
+
+/// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing
+/// the mismatch there.
+pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
+    let features = Features::of(case);
+    let gone = (case.opset + 1..=NEWEST_OPSET).any(|opset| {
+        let newer = Case { opset, ..case.clone() };
+        let sighting = probe.look(&newer, &mismatch.runtime);
+        sighting.is_some_and(|s| !s.shows(mismatch) && !s.configurations.iter().all(|(_, _, unsupported)| *unsupported))
+    });
+    if gone { features.up_to_this_version() } else { features }
+}

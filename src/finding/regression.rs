@@ -1,0 +1,118 @@
+//! Saved regressions: each a case file under `corpus/regressions/`, and a snapshot of what every runtime makes of it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use super::report::Report;
+use crate::case::{Case, ParseCaseError};
+use crate::runtime::Runtime;
+
+/// A saved case.
+#[derive(Clone, Debug)]
+pub struct Regression {
+    /// The name of its file, without the ending.
+    pub name: String,
+    pub case: Case,
+}
+
+/// Why saved cases cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RegressionError {
+    #[error("{path}: {error}")]
+    Io { path: PathBuf, error: io::Error },
+    #[error("{path}, line {line}: {error}")]
+    Case { path: PathBuf, line: usize, error: ParseCaseError },
+    #[error("{path}: expected one line that is a case; here are {count}")]
+    Count { path: PathBuf, count: usize },
+    #[error("{path}: a snapshot cannot be written: {reason}")]
+    Snapshot { path: PathBuf, reason: String },
+}
+
+/// Where cases and snapshots stand in a checkout.
+pub const CASES: &str = "corpus/regressions";
+pub const SNAPSHOTS: &str = "snapshots";
+const ENDING: &str = "case";
+/// The test that replays the saved cases; a snapshot names it.
+const TEST: &str = "tests/regressions.rs";
+
+/// The saved cases under a checkout, by name.
+///
+/// # Errors
+/// If a file cannot be read or is no case; the message names file and line.
+pub fn load(root: &Path) -> Result<Vec<Regression>, RegressionError> {
+    let folder = root.join(CASES);
+    let entries = fs::read_dir(&folder).map_err(|error| RegressionError::Io { path: folder.clone(), error })?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
+    paths.sort_unstable();
+    paths.into_iter().map(|path| read(&path)).collect()
+}
+
+fn read(path: &Path) -> Result<Regression, RegressionError> {
+    let text = fs::read_to_string(path).map_err(|error| RegressionError::Io { path: path.to_owned(), error })?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let cases = lines.map(|(number, line)| {
+        line.parse::<Case>().map_err(|error| RegressionError::Case { path: path.to_owned(), line: number, error })
+    });
+    let mut cases = cases.collect::<Result<Vec<Case>, _>>()?;
+    match (cases.pop(), cases.len()) {
+        (Some(case), 0) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Regression { name, case })
+        }
+        (_, more) => Err(RegressionError::Count { path: path.to_owned(), count: more }),
+    }
+}
+
+/// What every runtime makes of a case, the same on every machine.
+pub fn snapshot(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> String {
+    let mut text = Vec::new();
+    Report::new(case, runtimes).write(&mut text, false).expect("memory can be written to");
+    String::from_utf8_lossy(&text).trim_end().to_owned()
+}
+
+impl Finding {
+    /// A name for files: runtime, operator, verdict and the beginning of a hash of the signature.
+    pub fn name(&self) -> String {
+        use sha2::{Digest, Sha256};
+        let mismatch = &self.trigger.mismatch;
+        let verdict = mismatch.discrepancies.first().map_or("", |d| d.id());
+        let hash = Sha256::digest(self.signature().to_string());
+        let hash = format!("{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
+        format!("{}-{}-{verdict}-{hash}", mismatch.runtime, mismatch.operator.to_lowercase())
+    }
+
+    /// Saves the minimized case and a pending snapshot of it under a checkout, for `cargo insta review` to accept. A case
+    /// that is saved already stays as it is.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, root: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Result<PathBuf, RegressionError> {
+        let path = root.join(CASES).join(format!("{}.{ENDING}", self.name()));
+        if path.exists() {
+            return Ok(path);
+        }
+        let text = format!("# {}.\n# {}\n{}\n", self.trigger.mismatch, self.signature(), self.case);
+        write(&path, &text)?;
+        let snapshot = pending_snapshot(&snapshot(&self.case, runtimes));
+        write(&root.join(SNAPSHOTS).join(format!("{}.snap.new", self.name())), &snapshot)?;
+        Ok(path)
+    }
+}
+
+/// A snapshot as insta leaves it for review.
+pub fn pending_snapshot(contents: &str) -> String {
+    format!("---\nsource: {TEST}\nexpression: snapshot\n---\n{contents}\n")
+}
+
+fn write(path: &Path, text: &str) -> Result<(), RegressionError> {
+    let io = |error| RegressionError::Io { path: path.to_owned(), error };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(io)?;
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    fs::write(file.path(), text).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Planted faults: each must be told from the others, minimized to the end, and saved.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+use crate::campaign::{self, Options, Statistics, Stream};
+use crate::case::{Generator, shrink};
+use crate::model::Job;
+use crate::model::proto::{GraphProto, ModelProto};
+use crate::runtime::{self, Execution, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage};
+use crate::tensor::{ElementType, Tensor};
+use prost::Message;
+
+/// A fault: sees the graph and may change what came of it.
+type Fault = fn(&GraphProto, &Job, &mut Execution);
+
+struct Liar {
+    id: RuntimeId,
+    honest: Box<dyn Runtime>,
+    faults: Vec<Fault>,
+}
+
+impl Runtime for Liar {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+        let mut executions = self.honest.execute(jobs);
+        for (job, execution) in jobs.iter().zip(&mut executions) {
+            let model = ModelProto::decode(&job.model[..]).unwrap();
+            for fault in &self.faults {
+                fault(model.graph.as_ref().unwrap(), job, execution);
+            }
+        }
+        executions
+    }
+}
+
+fn liar(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+    let honest = runtime::open(&runtime::select(Some("in-house"))?)?.remove(0);
+    let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
+    Ok(vec![Box::new(Liar { id, honest, faults: faults.to_vec() })])
+}
+
+fn is(graph: &GraphProto, operator: &str) -> bool {
+    graph.node.iter().any(|node| node.op_type.as_deref() == Some(operator))
+}
+
+fn answer(execution: &Execution) -> Option<&Tensor> {
+    match &execution.outcome {
+        Outcome::Answer(outputs) => Some(&outputs[0].tensor),
+        _ => None,
+    }
+}
+
+fn give(execution: &mut Execution, tensor: Option<Tensor>) {
+    if let Some(tensor) = tensor {
+        *execution = Execution::answer(vec![Output::new(tensor)], vec![]);
+    }
+}
+
+/// Shape loses its last dim when there are three or more.
+fn short_shape(graph: &GraphProto, _: &Job, execution: &mut Execution) {
+    if is(graph, "Shape") {
+        let dims = answer(execution).and_then(Tensor::int64s).filter(|dims| dims.len() >= 3);
+        give(execution, dims.map(|dims| Tensor::vector(&dims[..dims.len() - 1])));
+    }
+}
+
+/// Flatten swaps its halves.
+fn swapped_flatten(graph: &GraphProto, _: &Job, execution: &mut Execution) {
+    if is(graph, "Flatten") {
+        let swapped = answer(execution).and_then(|t| t.with_dims(t.dims().iter().rev().copied().collect()).ok());
+        give(execution, swapped);
+    }
+}
+
+/// Reshape refuses to give rank 4 and more.
+fn no_high_rank(graph: &GraphProto, _: &Job, execution: &mut Execution) {
+    if is(graph, "Reshape") && answer(execution).is_some_and(|t| t.rank() >= 4) {
+        execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Value };
+    }
+}
+
+/// bfloat16 comes back as float16.
+fn wrong_type(graph: &GraphProto, _: &Job, execution: &mut Execution) {
+    if is(graph, "Reshape") {
+        let other = answer(execution).filter(|t| t.element_type() == ElementType::Bfloat16).map(|t| {
+            let bits = (0..t.len()).map(|i| t.element_bits(i));
+            Tensor::from_element_bits(ElementType::Float16, t.dims().to_vec(), bits).unwrap()
+        });
+        give(execution, other);
+    }
+}
+
+/// Flatten panics on zero-size data.
+fn panics_on_zero(graph: &GraphProto, _: &Job, execution: &mut Execution) {
+    if is(graph, "Flatten") && answer(execution).is_some_and(Tensor::is_empty) {
+        execution.outcome = Outcome::Panicked { stage: Stage::Run };
+    }
+}
+
+const FAULTS: [Fault; 5] = [short_shape, swapped_flatten, no_high_rank, wrong_type, panics_on_zero];
+
+fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
+    let source = Stream::new(Generator::default(), 7, vec![]);
+    let options = Options { source: &source, cases: Some(12_000), time: None, threads: 2, known };
+    campaign::run(&options, &|| liar(faults), &AtomicBool::new(false), &|_| {}).unwrap()
+}
+
+fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
+    let statistics = run(faults, known);
+    triage(&statistics.groups, &mut Probe::new(liar(faults).unwrap()), &|_, _| {})
+}
+
+#[test]
+fn five_faults_at_once_are_five_findings() {
+    let found = findings(&FAULTS, &[]);
+    let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
+    insta::assert_snapshot!(signatures.join("\n"), @r"
+    liar | Flatten | panic | panics at run:  | operand0:dim-zero
+    liar | Flatten | wrong-dims | rank>=1
+    liar | Shape | wrong-dims | rank>=3
+    liar | Reshape | wrong-type | float16 | operand0:bfloat16 target-empty
+    liar | Reshape | refuses-valid | objects to values | target-rank>rank
+    ");
+}
+
+#[test]
+fn no_single_step_can_be_taken_from_a_minimized_case() {
+    for fault in FAULTS {
+        let mut probe = Probe::new(liar(&[fault]).unwrap());
+        let found = findings(&[fault], &[]);
+        assert!(!found.is_empty());
+        for finding in found {
+            let mismatch = &finding.trigger.mismatch;
+            assert!(probe.shows(&finding.case, mismatch), "{}", finding.case);
+            for simpler in shrink::candidates(&finding.case) {
+                assert!(!probe.shows(&simpler, mismatch), "{} could be {simpler}", finding.case);
+            }
+            assert!(finding.executions > 0 && finding.count > 0);
+        }
+    }
+}
+
+#[test]
+fn minimizing_is_deterministic_and_keeps_the_mismatch() {
+    let case: Case = "Shape@15 start=-9 float16[2,3,1,7,2]:special:constant(typed)".parse().unwrap();
+    let mut probe = Probe::new(liar(&[short_shape]).unwrap());
+    let sighting = probe.look(&case, "liar").unwrap();
+    let mismatch = sighting.configurations[0].1.clone().unwrap();
+    let first = minimize(&case, &mismatch, &mut probe);
+    let second = minimize(&case, &mismatch, &mut probe);
+    assert_eq!(first.case.to_string(), "Shape@28 float[1,1,1]");
+    assert_eq!((first.case, first.executions), (second.case, second.executions));
+    // A case that does not show the mismatch comes back as it is.
+    let right: Case = "Shape@15 float16[2,3]".parse().unwrap();
+    assert_eq!(minimize(&right, &mismatch, &mut probe).case, right);
+}
+
+#[test]
+fn a_known_defect_covers_itself_and_not_another_beside_it() {
+    let known: Vec<Trigger> = findings(&[swapped_flatten], &[]).into_iter().map(|finding| finding.trigger).collect();
+    let again = findings(&[swapped_flatten], &known);
+    assert!(again.iter().all(|finding| known.contains(&finding.trigger)), "the known defect is all there is");
+    /// The same kind of verdict on the same operator, with another trigger.
+    fn swapped_on_unsigned(graph: &GraphProto, job: &Job, execution: &mut Execution) {
+        if job.feeds.iter().any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
+            swapped_flatten(graph, job, execution);
+        }
+    }
+    let typed: Vec<Trigger> = findings(&[swapped_on_unsigned], &[]).into_iter().map(|f| f.trigger).collect();
+    assert!(typed.iter().all(|trigger| trigger.features.to_string().contains("operand0:uint8")), "{typed:?}");
+    let beside = findings(&[swapped_flatten], &typed);
+    assert!(!beside.is_empty(), "a defect of one type does not cover that of every type");
+}
+
+#[test]
+fn the_extent_says_where_a_finding_shows() {
+    let found = findings(&[wrong_type], &[]);
+    let extent = &found[0].extent;
+    let shows = |types: &[(ElementType, Shown)]| {
+        types.iter().filter(|(_, s)| *s == Shown::Yes).map(|(t, _)| *t).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(shows(&extent.types), BTreeSet::from([ElementType::Bfloat16]));
+    let versions: Vec<u8> = extent.versions.iter().filter(|(_, s)| *s == Shown::Yes).map(|(v, _)| *v).collect();
+    assert_eq!(versions, [13, 14, 19, 21, 23, 24, 25]);
+    assert!(extent.wirings.iter().all(|(_, shown)| *shown == Shown::Yes));
+    assert!(extent.to_string().contains("wirings        shows: all"), "{extent}");
+}
+
+#[test]
+fn a_finding_is_saved_as_a_case_and_a_pending_snapshot() {
+    let root = tempfile::tempdir().unwrap();
+    let finding = findings(&[short_shape], &[]).remove(0);
+    let mut runtimes = liar(&[short_shape]).unwrap();
+    let path = finding.save(root.path(), &mut runtimes).unwrap();
+    let saved = load(root.path()).unwrap();
+    assert_eq!(saved.len(), 1);
+    assert_eq!((&saved[0].case, &saved[0].name), (&finding.case, &finding.name()));
+    let pending = root.path().join(SNAPSHOTS).join(format!("{}.snap.new", finding.name()));
+    let text = std::fs::read_to_string(pending).unwrap();
+    assert!(text.starts_with("---\nsource: tests/regressions.rs\n") && text.contains("liar"), "{text}");
+
+    std::fs::write(&path, "# a comment\nShape@28 flaot[1]\n").unwrap();
+    let error = load(root.path()).unwrap_err().to_string();
+    assert!(error.contains("line 2: column 10: expected an element type"), "{error}");
+    std::fs::write(&path, "Shape@28 float[1]\nShape@28 float[2]\n").unwrap();
+    assert!(load(root.path()).unwrap_err().to_string().contains("one line that is a case"));
+}
