@@ -4,7 +4,7 @@ use crate::case::{Generated, Relation, variants};
 use crate::model;
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement, judge, same_reaction};
+use crate::verdict::{Discrepancy, Judgement, is_resource_limit, judge, same_reaction};
 
 /// What came of one case.
 #[derive(Debug)]
@@ -31,7 +31,8 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
     let executions = execute(generated, runtimes);
     let mut judgements = judge_all(generated, ids, &executions);
     let mut contrary: Vec<Option<Contrary>> = executions.iter().map(|_| None).collect();
-    if matches!(generated.expectation, Expectation::Unspecified { .. }) {
+    let has_room = matches!(generated.expectation, Expectation::Unspecified { .. });
+    if has_room && !is_resource_limit(&generated.expectation) {
         for variant in variants(generated) {
             let others = execute(&variant.generated, runtimes);
             let theirs = judge_all(&variant.generated, ids, &others);

@@ -281,13 +281,11 @@ impl Case {
         let is_target = |attribute: &&Attribute| {
             version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == attribute.name)
         };
-        match self.attributes.iter().find(is_target).map(|attribute| &attribute.value) {
-            Some(AttributeValue::Ints(target)) => Some(target.clone()),
-            _ => {
-                let place = version.inputs.iter().position(|spec| spec.role == Role::TargetShape)?;
-                self.operands.get(place)?.as_ref()?.int64s()
-            }
+        if let Some(AttributeValue::Ints(target)) = self.attributes.iter().find(is_target).map(|a| &a.value) {
+            return Some(target.clone());
         }
+        let place = version.inputs.iter().position(|spec| spec.role == Role::TargetShape)?;
+        self.operands.get(place)?.as_ref()?.int64s()
     }
 }
 

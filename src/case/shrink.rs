@@ -85,10 +85,9 @@ fn wiring_rank(wiring: Wiring) -> u128 {
 
 fn contents_rank(contents: &Contents) -> u128 {
     match contents {
-        Contents::Count => 0,
+        Contents::Count | Contents::Bits(_) | Contents::Strings(_) => 0,
         Contents::Special => 1,
         Contents::Random(seed) => 2 + u128::from(*seed),
-        Contents::Bits(_) | Contents::Strings(_) => 0,
     }
 }
 

@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let first = ledger.entries.iter().map(Known::case).collect();
     let source = Stream::new(Generator::new(operators), arguments.seed, first);
     let limits = Limits { cases: arguments.cases, time: arguments.time };
-    Ok(conduct(&source, limits, &arguments.common, &ledger, &format!("Seed {}", arguments.seed))?.ending)
+    Ok(conduct(&source, &limits, &arguments.common, &ledger, &format!("Seed {}", arguments.seed))?.ending)
 }
 
 /// When to end, whichever comes first.
@@ -115,7 +115,7 @@ pub(super) struct Conducted {
 /// saves new findings and what other commands read.
 pub(super) fn conduct(
     source: &dyn Source,
-    limits: Limits,
+    limits: &Limits,
     common: &Common,
     ledger: &Ledger,
     what: &str,
@@ -167,14 +167,16 @@ pub(super) fn conduct(
     Ok(Conducted { cases: statistics.cases, ending })
 }
 
-/// Known issues that were met, on one line each.
+/// Known issues that were met: what is wrong, and how to see it.
 fn write_known(counts: &BTreeMap<&str, u64>, ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
     if counts.is_empty() {
         return Ok(());
     }
     writeln!(to, "\n{} of {} known issues were met:", counts.len(), ledger.entries.len())?;
-    for (id, count) in counts {
-        writeln!(to, "   {id}: {count} times")?;
+    for known in &ledger.entries {
+        if let Some(count) = counts.get(known.id.as_str()) {
+            writeln!(to, "   {}: {count} times\n      {}\n      {}", known.id, known.wrong, reproduce(&known.case))?;
+        }
     }
     Ok(())
 }

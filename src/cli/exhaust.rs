@@ -87,7 +87,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         .with_context(|| format!("--from {} is past the {shard} cases of shard {index}/{of}", arguments.from))?;
     let what = format!("The space holds {space} cases, shard {index}/{of} {shard} of them, to run {planned}");
     let limits = Limits { cases: Some(planned), time: None };
-    let conducted = conduct(&source, limits, &arguments.common, &Ledger::load()?, &what)?;
+    let conducted = conduct(&source, &limits, &arguments.common, &Ledger::load()?, &what)?;
     let reached = arguments.from + conducted.cases;
     if conducted.cases == planned {
         println!(

@@ -3,6 +3,7 @@
 mod campaign;
 mod coverage;
 mod exhaust;
+mod known;
 mod run;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ enum Command {
     Campaign(campaign::Arguments),
     Exhaust(exhaust::Arguments),
     Coverage(coverage::Arguments),
+    Known(known::Arguments),
 }
 
 /// The folder where a campaign leaves what other commands read.
@@ -46,6 +48,7 @@ pub fn main() -> ExitCode {
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
+        Command::Known(arguments) => known::run(&arguments),
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
@@ -78,6 +81,16 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_readme_lists_every_subcommand_and_no_other() {
+        let readme = include_str!("../../README.md");
+        let rows = readme.lines().filter_map(|line| line.strip_prefix("| `crosscheck "));
+        let listed: Vec<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
+        let command = Arguments::command();
+        let there: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(listed, there);
     }
 
     #[test]

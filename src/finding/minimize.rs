@@ -15,9 +15,12 @@ use crate::verdict::{Judgement, Mismatch};
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
 pub struct Probe {
     /// By kind, since a mismatch is one of a kind.
-    kinds: Vec<(Vec<RuntimeId>, Vec<Box<dyn Runtime>>)>,
+    kinds: Vec<Kind>,
     executions: u64,
 }
+
+/// The runtimes of one kind.
+type Kind = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 
 /// What a case shows on the runtimes of one kind.
 #[derive(Debug)]
@@ -29,7 +32,7 @@ pub struct Sighting {
 
 impl Probe {
     pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Probe {
-        let mut kinds: Vec<(Vec<RuntimeId>, Vec<Box<dyn Runtime>>)> = Vec::new();
+        let mut kinds: Vec<Kind> = Vec::new();
         for runtime in runtimes {
             let id = runtime.id().clone();
             match kinds.iter_mut().find(|(ids, _)| ids.iter().any(|other| other.kind == id.kind)) {

@@ -98,20 +98,18 @@ pub fn triage(
         }
         let minimized = minimize(&group.case, mismatch, probe);
         let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
-        match findings.iter_mut().find(|finding| finding.trigger == trigger) {
-            Some(known) => known.count += group.count,
-            None => {
-                let extent = Extent::measure(&minimized.case, mismatch, probe);
-                findings.push(Finding {
-                    trigger,
-                    case: minimized.case,
-                    count: group.count,
-                    executions: minimized.executions,
-                    message: minimized.message,
-                    extent,
-                });
-            }
+        if let Some(known) = findings.iter_mut().find(|finding| finding.trigger == trigger) {
+            known.count += group.count;
+            continue;
         }
+        findings.push(Finding {
+            extent: Extent::measure(&minimized.case, mismatch, probe),
+            trigger,
+            case: minimized.case,
+            count: group.count,
+            executions: minimized.executions,
+            message: minimized.message,
+        });
     }
     findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
     findings

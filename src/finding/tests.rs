@@ -102,6 +102,13 @@ fn panics_on_zero(graph: &GraphProto, _: &Job, execution: &mut Execution) {
     }
 }
 
+/// Flatten swaps its halves, but only of uint8: the same kind of verdict as above, with another trigger.
+fn swapped_on_unsigned(graph: &GraphProto, job: &Job, execution: &mut Execution) {
+    if job.feeds.iter().any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
+        swapped_flatten(graph, job, execution);
+    }
+}
+
 const FAULTS: [Fault; 5] = [short_shape, swapped_flatten, no_high_rank, wrong_type, panics_on_zero];
 
 fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
@@ -165,12 +172,6 @@ fn a_known_defect_covers_itself_and_not_another_beside_it() {
     let known: Vec<Trigger> = findings(&[swapped_flatten], &[]).into_iter().map(|finding| finding.trigger).collect();
     let again = findings(&[swapped_flatten], &known);
     assert!(again.iter().all(|finding| known.contains(&finding.trigger)), "the known defect is all there is");
-    /// The same kind of verdict on the same operator, with another trigger.
-    fn swapped_on_unsigned(graph: &GraphProto, job: &Job, execution: &mut Execution) {
-        if job.feeds.iter().any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
-            swapped_flatten(graph, job, execution);
-        }
-    }
     let typed: Vec<Trigger> = findings(&[swapped_on_unsigned], &[]).into_iter().map(|f| f.trigger).collect();
     assert!(typed.iter().all(|trigger| trigger.features.to_string().contains("operand0:uint8")), "{typed:?}");
     let beside = findings(&[swapped_flatten], &typed);
