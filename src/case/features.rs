@@ -109,22 +109,25 @@ impl Features {
         let mut tags = Vec::new();
         let data = case.operands.first().and_then(Option::as_ref);
         let rank = data.map_or(0, |operand| operand.dims.len());
-        for (place, operand) in (0_u8..).zip(&case.operands) {
+        let declared = version.map_or(0, |version| version.inputs.len());
+        // Of operands beyond those that are declared it only matters that they are there.
+        for (place, operand) in (0_u8..).zip(&case.operands).take(declared) {
             match operand {
                 Some(operand) => operand_tags(&mut tags, place, operand),
                 None => tags.push(Tag::Gap(place)),
             }
         }
-        let declared = version.map_or(0, |version| version.inputs.len());
         if case.operands.len() != declared {
             tags.push(Tag::OperandCount(u8::try_from(case.operands.len()).unwrap_or(u8::MAX)));
         }
-        for (index, attribute) in case.attributes.iter().enumerate() {
-            let name = known_name(&attribute.name);
-            if case.attributes[..index].iter().any(|other| other.name == attribute.name) {
-                tags.push(Tag::Doubled(name));
-            }
+        for attribute in &case.attributes {
             let spec = version.and_then(|v| v.attributes.iter().find(|spec| spec.name == attribute.name));
+            // What an undeclared attribute is called does not matter, nor what a doubled one says.
+            let name = if spec.is_some() { known_name(&attribute.name) } else { "other" };
+            if case.attributes.iter().filter(|other| other.name == attribute.name).count() > 1 {
+                tags.push(Tag::Doubled(name));
+                continue;
+            }
             match (spec.map(|spec| (spec.role, spec.kind)), &attribute.value) {
                 (Some((Role::Axis, _)), AttributeValue::Int(value)) => {
                     tags.push(Tag::Value(name, Size::of_axis(*value, i64::try_from(rank).unwrap_or(i64::MAX))));

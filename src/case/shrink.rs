@@ -166,6 +166,16 @@ fn all_ones(case: &Case) -> Case {
     })
 }
 
+/// The case with a single element, and a target of as many ones.
+pub fn with_ones(case: &Case, rank: usize) -> Case {
+    with(case, |c| {
+        if let Some(Some(data)) = c.operands.first_mut() {
+            data.dims = vec![1];
+        }
+        set_target(c, vec![1; rank]);
+    })
+}
+
 /// The name that undeclared attributes come down to.
 const UNDECLARED: &str = "undeclared";
 

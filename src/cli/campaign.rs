@@ -126,7 +126,7 @@ pub(super) fn conduct(
     let opened = probe.ids();
     let triggers = if common.ignore_known { vec![] } else { ledger.triggers(&mut probe) };
     let (places, known): (Vec<usize>, Vec<Trigger>) =
-        triggers.into_iter().enumerate().filter_map(|(place, trigger)| Some((place, trigger?))).unzip();
+        triggers.into_iter().enumerate().flat_map(|(place, t)| t.into_iter().map(move |t| (place, t))).unzip();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
     let options = Options { source, cases: limits.cases, time: limits.time, threads, known: &known };
@@ -140,7 +140,7 @@ pub(super) fn conduct(
     progress.finish();
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
     let findings = triage(&statistics.groups, &mut probe, &|done, total| {
-        if done % 1000 == 0 && done > 0 {
+        if done % 1000 == 0 && total > 1000 {
             eprintln!("Minimizing: {done} of {total} groups of mismatches");
         }
     });

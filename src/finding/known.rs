@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
-use crate::case::Case;
+use crate::case::{Case, Encoding, Operand, Wiring, shrink};
 use crate::runtime::{KINDS, RuntimeId};
+use crate::tensor::ElementType;
 
 /// Every known issue.
 #[derive(Clone, Debug, Default)]
@@ -78,9 +79,27 @@ impl Ledger {
         self.entries.iter().find(|known| known.signature == signature.to_string())
     }
 
-    /// What each entry looks like on the runtimes of the probe, by its place; `None` if it does not show on them.
-    pub fn triggers(&self, probe: &mut Probe) -> Vec<Option<Trigger>> {
-        self.entries.iter().map(|known| known.trigger(probe)).collect()
+    /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them.
+    ///
+    /// A minimized case names one wiring and one type where several may do. Those that are seen to do are triggers too.
+    pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
+        let of = |known: &Known| match known.trigger(probe) {
+            Some(trigger) => {
+                let mut triggers = vec![trigger.clone()];
+                for case in variations(&known.case()) {
+                    if probe.shows(&case, &trigger.mismatch) {
+                        let features = minimize::features(&case, &trigger.mismatch, probe);
+                        let own = Trigger { mismatch: trigger.mismatch.clone(), features };
+                        if !triggers.contains(&own) {
+                            triggers.push(own);
+                        }
+                    }
+                }
+                triggers
+            }
+            None => vec![],
+        };
+        self.entries.iter().map(of).collect()
     }
 
     /// Adds an entry to the file of a runtime kind, in the checkout that this is run in.
@@ -98,6 +117,48 @@ impl Ledger {
         fs::write(&path, format!("{text}{gap}{entry}")).map_err(failed)?;
         Ok(path)
     }
+}
+
+/// A minimized case with its data wired otherwise or of another type, where these are not the plain ones, and with
+/// another target shape, where it is the empty one.
+fn variations(case: &Case) -> Vec<Case> {
+    let change = |change: &dyn Fn(&mut Operand)| {
+        let mut changed = case.clone();
+        if let Some(Some(data)) = changed.operands.first_mut() {
+            change(data);
+        }
+        changed
+    };
+    let Some(Some(data)) = case.operands.first() else { return vec![] };
+    let mut wirings = vec![data.wiring];
+    if data.wiring != Wiring::ALL[0] {
+        wirings.extend(Wiring::ALL);
+    }
+    let mut types = vec![data.element_type];
+    if data.element_type != ElementType::Float {
+        types.extend(ElementType::ALL);
+    }
+    let mut cases = Vec::new();
+    for wiring in wirings {
+        for &element_type in &types {
+            cases.push(change(&|data| {
+                data.wiring = wiring;
+                data.element_type = element_type;
+            }));
+        }
+    }
+    if case.target().is_some_and(|target| target.is_empty()) {
+        let filled = cases.iter().flat_map(|case| [1, 2].map(|rank| shrink::with_ones(case, rank)));
+        cases.extend(filled.collect::<Vec<_>>());
+    }
+    // The same with the shape operand as a constant.
+    let constant = cases.iter().filter(|case| case.operands.len() > 1).cloned().map(|mut case| {
+        case.operands.iter_mut().skip(1).flatten().for_each(|operand| operand.wiring = Wiring::Constant(Encoding::Raw));
+        case
+    });
+    let constant: Vec<Case> = constant.collect();
+    cases.extend(constant);
+    cases
 }
 
 fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
