@@ -8,6 +8,7 @@
 pub mod campaign;
 pub mod case;
 pub mod cli;
+mod files;
 pub mod finding;
 
 pub mod model;

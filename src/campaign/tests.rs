@@ -3,41 +3,14 @@
 use super::*;
 use crate::case::Generator;
 use crate::model::Job;
+use crate::runtime::liar::{self, Fault};
 use crate::runtime::{self, Execution, Outcome, Output};
 use crate::tensor::Tensor;
 use crate::verdict::Discrepancy;
 
-/// A runtime that is right, but for one lie.
-struct Liar {
-    id: RuntimeId,
-    honest: Box<dyn Runtime>,
-    lie: fn(&Job, &mut Execution),
-}
-
-impl Runtime for Liar {
-    fn id(&self) -> &RuntimeId {
-        &self.id
-    }
-
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        let mut executions = self.honest.execute(jobs);
-        for (job, execution) in jobs.iter().zip(&mut executions) {
-            (self.lie)(job, execution);
-        }
-        executions
-    }
-}
-
 /// The findings of a campaign of 2,000 cases with an honest runtime and one that lies.
-fn campaign(lie: fn(&Job, &mut Execution)) -> Statistics {
-    let open = move || {
-        let in_house = || -> Result<Box<dyn Runtime>, OpenError> {
-            Ok(runtime::open(&runtime::select(Some("in-house"))?)?.remove(0))
-        };
-        let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
-        let liar: Box<dyn Runtime> = Box::new(Liar { id, honest: in_house()?, lie });
-        Ok(vec![in_house()?, liar])
-    };
+fn campaign(lie: Fault) -> Statistics {
+    let open = move || Ok(vec![liar::honest()?, liar::liar(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
     let options = Options { source: &source, cases: Some(2000), time: None, threads: 2, known: &[] };
     run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap()

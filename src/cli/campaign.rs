@@ -55,34 +55,10 @@ pub(super) struct Common {
     ignore_known: bool,
     /// The least severe finding that is a failure [default: any new one]
     #[arg(long, value_name = "SEVERITY", value_enum)]
-    fail_on: Option<FailOn>,
+    fail_on: Option<Severity>,
     /// The folder for what other commands read
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     output: PathBuf,
-}
-
-/// Severities, the worst first.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum FailOn {
-    Panic,
-    WrongAnswer,
-    RefusesValid,
-    Disagrees,
-    AcceptsInvalid,
-    Lenient,
-}
-
-impl FailOn {
-    fn severity(self) -> Severity {
-        match self {
-            FailOn::Panic => Severity::Panic,
-            FailOn::WrongAnswer => Severity::WrongAnswer,
-            FailOn::RefusesValid => Severity::RefusesValid,
-            FailOn::Disagrees => Severity::Disagrees,
-            FailOn::AcceptsInvalid => Severity::AcceptsInvalid,
-            FailOn::Lenient => Severity::Lenient,
-        }
-    }
 }
 
 pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
@@ -162,7 +138,7 @@ pub(super) fn conduct(
     if !common.ignore_known {
         save(&new, common, &ids, &mut out)?;
     }
-    let fails = new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least.severity()));
+    let fails = new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least));
     let ending = if fails { Ending::Finding } else { Ending::NothingWrong };
     Ok(Conducted { cases: statistics.cases, ending })
 }
@@ -212,7 +188,7 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
 fn save(findings: &[&Finding], common: &Common, ids: &[RuntimeId], to: &mut impl Write) -> anyhow::Result<()> {
     let here = Path::new(".");
     let root = if here.join(CASES).is_dir() { here } else { &common.output };
-    let mut runtimes = runtime::open(ids)?;
+    let mut runtimes = if findings.is_empty() { vec![] } else { runtime::open(ids)? };
     for finding in findings {
         let path = finding.save(root, &mut runtimes)?;
         writeln!(to, "Saved {}", path.display())?;

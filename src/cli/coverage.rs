@@ -12,6 +12,7 @@ use minijinja::Environment;
 use super::Ending;
 use crate::campaign::{CellReport, Counts, CoverageReport};
 use crate::case::Wiring;
+use crate::files::write_whole;
 use crate::operator::OPERATORS;
 use crate::tensor::ElementType;
 
@@ -34,17 +35,11 @@ const FILE: &str = "coverage.json";
 
 /// Saves what a campaign reached; the file is there whole or not at all.
 pub(super) fn save(report: &CoverageReport, folder: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("the folder {} cannot be made", folder.display()))?;
-    write_whole(&folder.join(FILE), &serde_json::to_vec(report)?)
+    write(&folder.join(FILE), &serde_json::to_vec(report)?)
 }
 
-fn write_whole(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = || format!("{} cannot be written", path.display());
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
-    file.write_all(contents).with_context(cannot)?;
-    file.persist(path).with_context(cannot)?;
-    Ok(())
+fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
+    write_whole(path, contents).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -62,14 +57,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             Some(index.with_context(|| format!("no runtime `{name}` took part; there were {}", names.join(", ")))?)
         }
     };
-    write(&report, shown, io::stdout().lock())?;
+    show(&report, shown, io::stdout().lock())?;
     if let Some(path) = &arguments.html {
-        write_whole(path, page(&report)?.as_bytes())?;
+        write(path, page(&report)?.as_bytes())?;
     }
     Ok(Ending::NothingWrong)
 }
 
-fn write(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> io::Result<()> {
+fn show(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> io::Result<()> {
     match shown {
         None => writeln!(to, "Cases that were run, by element type and operator version:")?,
         Some(index) => writeln!(

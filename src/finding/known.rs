@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Encoding, Operand, Wiring, shrink};
+use crate::files::write_whole;
 use crate::runtime::{KINDS, RuntimeId};
 use crate::tensor::ElementType;
 
@@ -112,9 +113,8 @@ impl Ledger {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let entry = toml::to_string(&File { issue: vec![known] })
             .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
-        fs::create_dir_all(FOLDER).map_err(failed)?;
         let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
-        fs::write(&path, format!("{text}{gap}{entry}")).map_err(failed)?;
+        write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
         Ok(path)
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::report::Report;
 use crate::case::{Case, ParseCaseError};
+use crate::files::write_whole;
 use crate::runtime::Runtime;
 
 /// A saved case.
@@ -26,8 +27,6 @@ pub enum RegressionError {
     Case { path: PathBuf, line: usize, error: ParseCaseError },
     #[error("{path}: expected one line that is a case; here are {count}")]
     Count { path: PathBuf, count: usize },
-    #[error("{path}: a snapshot cannot be written: {reason}")]
-    Snapshot { path: PathBuf, reason: String },
 }
 
 /// Where cases and snapshots stand in a checkout.
@@ -108,11 +107,5 @@ pub fn pending_snapshot(contents: &str) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), RegressionError> {
-    let io = |error| RegressionError::Io { path: path.to_owned(), error };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(io)?;
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    fs::write(file.path(), text).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
+    write_whole(path, text.as_bytes()).map_err(|error| RegressionError::Io { path: path.to_owned(), error })
 }

@@ -7,45 +7,19 @@ use super::*;
 use crate::campaign::{self, Options, Statistics, Stream};
 use crate::case::{Generator, shrink};
 use crate::model::Job;
-use crate::model::proto::{GraphProto, ModelProto};
-use crate::runtime::{self, Execution, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage};
+use crate::model::proto::ModelProto;
+use crate::runtime::liar::Fault;
+use crate::runtime::{self, Execution, OpenError, Outcome, Output, Reason, Runtime, Stage};
 use crate::tensor::{ElementType, Tensor};
 use prost::Message;
 
-/// A fault: sees the graph and may change what came of it.
-type Fault = fn(&GraphProto, &Job, &mut Execution);
-
-struct Liar {
-    id: RuntimeId,
-    honest: Box<dyn Runtime>,
-    faults: Vec<Fault>,
-}
-
-impl Runtime for Liar {
-    fn id(&self) -> &RuntimeId {
-        &self.id
-    }
-
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        let mut executions = self.honest.execute(jobs);
-        for (job, execution) in jobs.iter().zip(&mut executions) {
-            let model = ModelProto::decode(&job.model[..]).unwrap();
-            for fault in &self.faults {
-                fault(model.graph.as_ref().unwrap(), job, execution);
-            }
-        }
-        executions
-    }
-}
-
 fn liar(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-    let honest = runtime::open(&runtime::select(Some("in-house"))?)?.remove(0);
-    let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
-    Ok(vec![Box::new(Liar { id, honest, faults: faults.to_vec() })])
+    Ok(vec![runtime::liar::liar(faults)?])
 }
 
-fn is(graph: &GraphProto, operator: &str) -> bool {
-    graph.node.iter().any(|node| node.op_type.as_deref() == Some(operator))
+fn is(job: &Job, operator: &str) -> bool {
+    let model = ModelProto::decode(&job.model[..]).unwrap();
+    model.graph.unwrap().node.iter().any(|node| node.op_type.as_deref() == Some(operator))
 }
 
 fn answer(execution: &Execution) -> Option<&Tensor> {
@@ -62,31 +36,31 @@ fn give(execution: &mut Execution, tensor: Option<Tensor>) {
 }
 
 /// Shape loses its last dim when there are three or more.
-fn short_shape(graph: &GraphProto, _: &Job, execution: &mut Execution) {
-    if is(graph, "Shape") {
+fn short_shape(job: &Job, execution: &mut Execution) {
+    if is(job, "Shape") {
         let dims = answer(execution).and_then(Tensor::int64s).filter(|dims| dims.len() >= 3);
         give(execution, dims.map(|dims| Tensor::vector(&dims[..dims.len() - 1])));
     }
 }
 
 /// Flatten swaps its halves.
-fn swapped_flatten(graph: &GraphProto, _: &Job, execution: &mut Execution) {
-    if is(graph, "Flatten") {
+fn swapped_flatten(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten") {
         let swapped = answer(execution).and_then(|t| t.with_dims(t.dims().iter().rev().copied().collect()).ok());
         give(execution, swapped);
     }
 }
 
 /// Reshape refuses to give rank 4 and more.
-fn no_high_rank(graph: &GraphProto, _: &Job, execution: &mut Execution) {
-    if is(graph, "Reshape") && answer(execution).is_some_and(|t| t.rank() >= 4) {
+fn no_high_rank(job: &Job, execution: &mut Execution) {
+    if is(job, "Reshape") && answer(execution).is_some_and(|t| t.rank() >= 4) {
         execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Value };
     }
 }
 
 /// bfloat16 comes back as float16.
-fn wrong_type(graph: &GraphProto, _: &Job, execution: &mut Execution) {
-    if is(graph, "Reshape") {
+fn wrong_type(job: &Job, execution: &mut Execution) {
+    if is(job, "Reshape") {
         let other = answer(execution).filter(|t| t.element_type() == ElementType::Bfloat16).map(|t| {
             let bits = (0..t.len()).map(|i| t.element_bits(i));
             Tensor::from_element_bits(ElementType::Float16, t.dims().to_vec(), bits).unwrap()
@@ -96,16 +70,16 @@ fn wrong_type(graph: &GraphProto, _: &Job, execution: &mut Execution) {
 }
 
 /// Flatten panics on zero-size data.
-fn panics_on_zero(graph: &GraphProto, _: &Job, execution: &mut Execution) {
-    if is(graph, "Flatten") && answer(execution).is_some_and(Tensor::is_empty) {
+fn panics_on_zero(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten") && answer(execution).is_some_and(Tensor::is_empty) {
         execution.outcome = Outcome::Panicked { stage: Stage::Run };
     }
 }
 
 /// Flatten swaps its halves, but only of uint8: the same kind of verdict as above, with another trigger.
-fn swapped_on_unsigned(graph: &GraphProto, job: &Job, execution: &mut Execution) {
+fn swapped_on_unsigned(job: &Job, execution: &mut Execution) {
     if job.feeds.iter().any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
-        swapped_flatten(graph, job, execution);
+        swapped_flatten(job, execution);
     }
 }
 

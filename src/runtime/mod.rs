@@ -3,6 +3,8 @@
 //! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`].
 
 mod in_house;
+#[cfg(test)]
+pub(crate) mod liar;
 mod onnxruntime;
 mod outcome;
 pub mod provision;

@@ -58,8 +58,8 @@ pub enum Discrepancy {
     AcceptsLeniently,
 }
 
-/// How bad a discrepancy is, the worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// How bad a discrepancy is, the worst first. Its names are those of the command line too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Severity {
     Panic,
     WrongAnswer,

@@ -1,0 +1,18 @@
+//! Files that others read appear whole or not at all.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a file in one step, and the folders above it if they are not there.
+///
+/// # Errors
+/// If a folder or the file cannot be written; what stood there before is then unchanged.
+pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(contents)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
