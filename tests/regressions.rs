@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use onnx_crosscheck::case::{Features, Generated, Generator};
 use onnx_crosscheck::finding::{Ledger, Probe, load, snapshot};
+use onnx_crosscheck::operator::Expectation;
 use onnx_crosscheck::runtime::{self, Runtime};
 
 fn root() -> &'static Path {
@@ -57,4 +59,46 @@ fn every_known_issue_has_its_regression_and_every_regression_its_issue() {
     let saved = load(root()).unwrap_or_else(|error| panic!("{error}"));
     let saved: BTreeSet<_> = saved.into_iter().map(|saved| (saved.name, saved.case.to_string())).collect();
     assert_eq!(known, saved);
+}
+
+/// A fault is planted beside a known issue by giving its mismatch to a case on which the runtime does nothing wrong.
+#[test]
+fn a_fault_planted_beside_a_known_issue_is_new() {
+    const CASES: u64 = 6000;
+    let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
+    let mut probe = Probe::new(open());
+    let triggers = ledger.triggers(&mut probe);
+    let generator = Generator::default();
+    let cases: Vec<Generated> = (0..CASES).map(|index| generator.case(5, index)).collect();
+    let kinds: BTreeSet<&str> = triggers.iter().map(|own| own[0].mismatch.runtime.as_str()).collect();
+    for kind in kinds {
+        let is_healthy = |case: &&Generated| {
+            let sighting = probe.look(&case.case, kind).expect("the runtime of a known issue");
+            sighting.configurations.iter().all(|(_, mismatches, unsupported)| mismatches.is_empty() && !unsupported)
+        };
+        let healthy: Vec<(&Generated, Features)> =
+            cases.iter().filter(is_healthy).map(|case| (case, Features::of(&case.case))).collect();
+        for (known, own) in ledger.entries.iter().zip(&triggers) {
+            let mismatch = &own[0].mismatch;
+            // Where a rule is at stake the trigger is a case that breaks it, and a runtime that does nothing wrong with one
+            // of these does so by accident.
+            let is_beside = |case: &Generated| {
+                matches!(case.expectation, Expectation::Defined(_))
+                    && mismatch.runtime == kind
+                    && mismatch.rule.is_none()
+                    && case.case.operator.name == mismatch.operator
+            };
+            let beside = healthy.iter().filter(|(case, _)| is_beside(case));
+            let (explained, new): (Vec<_>, Vec<_>) = beside
+                .partition(|(_, features)| triggers.iter().flatten().any(|known| known.explains(mismatch, features)));
+            // The features of a case are coarser than the case, so a defect may seem to be at work where it is not.
+            assert!(
+                explained.len() <= new.len() / 4,
+                "{} covers {} of {} cases beside it",
+                known.id,
+                explained.len(),
+                explained.len() + new.len()
+            );
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! One case on every runtime: what they did, and what is thought of it.
 
+use std::collections::BTreeSet;
+
 use crate::case::{Generated, Relation, variants};
 use crate::model;
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement, is_resource_limit, judge, same_reaction};
+use crate::verdict::{Discrepancy, Judgement, Severity, is_resource_limit, judge, judge_one, same_reaction};
 
 /// What came of one case.
 #[derive(Debug)]
@@ -38,9 +40,7 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
             let theirs = judge_all(&variant.generated, ids, &others);
             for (index, other) in others.into_iter().enumerate() {
                 // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more.
-                let acceptable =
-                    |judgement: &Judgement| matches!(judgement, Judgement::Agrees | Judgement::Tolerated(_));
-                let comparable = acceptable(&judgements[index]) && acceptable(&theirs[index]);
+                let comparable = is_acceptable(&judgements[index]) && is_acceptable(&theirs[index]);
                 if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {
                     let discrepancy = match variant.relation {
                         Relation::Wiring => Discrepancy::WiringsDisagree,
@@ -52,7 +52,78 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
             }
         }
     }
-    Examination { executions, judgements, contrary }
+    let mut examination = Examination { executions, judgements, contrary };
+    recognize_truncation(generated, runtimes, ids, &mut examination);
+    examination
+}
+
+/// Where a runtime is wrong because it does what the truncated case asks for, that is what is wrong with it. The proof is
+/// that what is wrong does not show where there is nothing to cut.
+fn recognize_truncation(
+    generated: &Generated,
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    examination: &mut Examination,
+) {
+    let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
+    if !examination.judgements.iter().any(is_wrong) {
+        return;
+    }
+    let Some(truncated) = generated.case.truncated() else { return };
+    let asked = Generated::given(truncated).expectation;
+    let residues: Vec<_> = (0..ids.len()).map(|index| residue(&asked, ids, examination, index)).collect();
+    if residues.iter().all(Option::is_none) {
+        return;
+    }
+    let saturated = Generated::given(generated.case.saturated());
+    let executions = execute(&saturated, runtimes);
+    for (index, residue) in residues.into_iter().enumerate() {
+        let Some(mut wrong) = residue else { continue };
+        let Judgement::Wrong(found) = &examination.judgements[index] else { continue };
+        let elsewhere = match judge_one(&saturated.expectation, &executions[index]) {
+            Judgement::Wrong(elsewhere) => elsewhere,
+            _ => vec![],
+        };
+        if !found.iter().any(|discrepancy| !wrong.contains(discrepancy) && elsewhere.contains(discrepancy)) {
+            wrong.push(Discrepancy::Truncates);
+            wrong.sort_unstable();
+            examination.judgements[index] = Judgement::Wrong(wrong);
+        }
+    }
+}
+
+fn is_acceptable(judgement: &Judgement) -> bool {
+    matches!(judgement, Judgement::Agrees | Judgement::Tolerated(_))
+}
+
+/// What is still wrong with a runtime if `asked` is what it was asked for; `None` if that explains nothing.
+fn residue(
+    asked: &Expectation,
+    ids: &[RuntimeId],
+    examination: &Examination,
+    index: usize,
+) -> Option<Vec<Discrepancy>> {
+    let Judgement::Wrong(found) = &examination.judgements[index] else { return None };
+    if found.contains(&Discrepancy::Panic) {
+        return None;
+    }
+    if found.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees) {
+        // Of those that disagree, some do what is asked for and some do not.
+        let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.kind == ids[index].kind);
+        let contrary = examination.contrary[index].as_ref().map(|contrary| &contrary.execution);
+        let involved = rows.map(|(_, execution)| execution).chain(contrary);
+        let so: BTreeSet<bool> = involved.map(|execution| is_acceptable(&judge_one(asked, execution))).collect();
+        return (so.len() == 2).then(Vec::new);
+    }
+    let is_answer = found.iter().all(|discrepancy| discrepancy.severity() == Severity::WrongAnswer);
+    match judge_one(asked, &examination.executions[index]) {
+        Judgement::Agrees | Judgement::Tolerated(_) => Some(vec![]),
+        Judgement::Wrong(rest) => {
+            let is_less = rest.len() < found.len() || (!is_answer && rest == [Discrepancy::WrongType]);
+            is_less.then_some(rest)
+        }
+        Judgement::Unsupported(_) => None,
+    }
 }
 
 fn execute(generated: &Generated, runtimes: &mut [Box<dyn Runtime>]) -> Vec<Execution> {

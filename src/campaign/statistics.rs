@@ -24,6 +24,11 @@ impl Trigger {
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
         self.mismatch == *mismatch && self.features.are_within(features)
     }
+
+    /// Whether another trigger is this one with more to it.
+    pub fn explains_all_of(&self, other: &Trigger) -> bool {
+        self.explains(&other.mismatch, &other.features)
+    }
 }
 
 /// What a campaign, or a part of one, came to.
@@ -141,13 +146,14 @@ impl Statistics {
                     runtime.wrong += 1;
                     let rule = generated.expectation.rule();
                     let operator = generated.case.operator.name;
-                    let mismatch = Mismatch::new(operator, rule, id, execution, discrepancies);
                     let features = features.get_or_insert_with(|| Features::of(&generated.case));
-                    if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
-                        *self.explained.entry(place).or_default() += 1;
-                    } else {
-                        let group = Group { case: generated.case.clone(), count: 1 };
-                        add_group(&mut self.groups, (mismatch, features.clone()), group);
+                    for mismatch in Mismatch::all(operator, rule, id, execution, discrepancies) {
+                        if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
+                            *self.explained.entry(place).or_default() += 1;
+                        } else {
+                            let group = Group { case: generated.case.clone(), count: 1 };
+                            add_group(&mut self.groups, (mismatch, features.clone()), group);
+                        }
                     }
                 }
             }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{Case, Contents, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
 use crate::operator::{Attribute, AttributeKind, AttributeValue, OPERATORS, Role};
 use crate::tensor::ElementType;
 
@@ -14,7 +14,8 @@ use crate::tensor::ElementType;
 pub struct Features {
     /// Sorted, each once.
     tags: Vec<Tag>,
-    /// The rank of the data, up to 3; beyond that only whether it passes 8.
+    /// The higher of the ranks of the data and of the target shape's result, up to 3 and at least 1; beyond that only
+    /// whether it passes 8.
     rank: u8,
     /// The operator version.
     version: u8,
@@ -28,10 +29,14 @@ pub struct Features {
 pub enum Tag {
     /// The type of an operand, by its place.
     Type(u8, ElementType),
-    /// Its wiring, by its place in [`Wiring::ALL`].
-    Wiring(u8, u8),
+    /// The type of an operand other than the data is not the only one that it may have.
+    OtherType(u8),
+    /// A trait of its wiring: whatever it does to one wiring with that trait, a defect does to all of them.
+    Wired(u8, Trait),
     /// It has a dim of this kind.
     Dim(u8, Size),
+    /// The data is a scalar.
+    Scalar,
     /// The rank of an operand other than the data is not 1.
     OperandRank(u8),
     /// Its contents are special values or random bits.
@@ -42,18 +47,46 @@ pub enum Tag {
     OperandCount(u8),
     /// An attribute of a kind that the version does not declare for it, or one it does not declare at all.
     Attribute(&'static str, AttributeKind),
-    /// An attribute that is there twice.
-    Doubled(&'static str),
+    /// An attribute is there twice, whichever.
+    Doubled,
     /// The value of an attribute.
     Value(&'static str, Size),
     /// An entry of the target shape.
     Target(Size),
     /// The target shape is empty.
     EmptyTarget,
-    /// The target shape has a higher rank than the data.
-    MoreTarget,
-    /// Its rank passes 8.
-    LongTarget,
+}
+
+/// What wirings have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trait {
+    /// The contents are in the model.
+    InModel,
+    /// They are the output of a Constant node.
+    Constant,
+    /// They are in the field of their type instead of the raw one.
+    Typed,
+    /// The dims are not known at load.
+    UnknownDims,
+    /// Equal dims have the same symbol.
+    Shared,
+    /// Not even the rank is known at load.
+    UnknownRank,
+}
+
+impl Trait {
+    const fn of(wiring: Wiring) -> &'static [Trait] {
+        match wiring {
+            Wiring::Input(Declared::Static) => &[],
+            Wiring::Input(Declared::Symbolic) => &[Trait::UnknownDims],
+            Wiring::Input(Declared::Shared) => &[Trait::UnknownDims, Trait::Shared],
+            Wiring::Input(Declared::Unranked) => &[Trait::UnknownDims, Trait::UnknownRank],
+            Wiring::Initializer(Encoding::Raw) => &[Trait::InModel],
+            Wiring::Initializer(Encoding::Typed) => &[Trait::InModel, Trait::Typed],
+            Wiring::Constant(Encoding::Raw) => &[Trait::InModel, Trait::Constant],
+            Wiring::Constant(Encoding::Typed) => &[Trait::InModel, Trait::Constant, Trait::Typed],
+        }
+    }
 }
 
 /// The kind of a number: relative to the rank where it counts axes.
@@ -125,7 +158,7 @@ impl Features {
             // What an undeclared attribute is called does not matter, nor what a doubled one says.
             let name = if spec.is_some() { known_name(&attribute.name) } else { "other" };
             if case.attributes.iter().filter(|other| other.name == attribute.name).count() > 1 {
-                tags.push(Tag::Doubled(name));
+                tags.push(Tag::Doubled);
                 continue;
             }
             match (spec.map(|spec| (spec.role, spec.kind)), &attribute.value) {
@@ -133,7 +166,7 @@ impl Features {
                     tags.push(Tag::Value(name, Size::of_axis(*value, i64::try_from(rank).unwrap_or(i64::MAX))));
                 }
                 (Some((Role::Flag, _)), AttributeValue::Int(value)) => tags.push(Tag::Value(name, Size::of(*value))),
-                (Some((Role::TargetShape, _)), AttributeValue::Ints(target)) => target_tags(&mut tags, target, rank),
+                (Some((Role::TargetShape, _)), AttributeValue::Ints(target)) => target_tags(&mut tags, target),
                 (Some((Role::Ignored, _)), AttributeValue::Ints(_)) => {}
                 (_, value) => tags.push(Tag::Attribute(name, value.kind())),
             }
@@ -143,13 +176,17 @@ impl Features {
             if let (Role::TargetShape, Some(operand)) = (spec.role, operand)
                 && let Some(target) = operand.int64s()
             {
-                target_tags(&mut tags, &target, rank);
+                target_tags(&mut tags, &target);
             }
         }
+        if rank == 0 && data.is_some() {
+            tags.push(Tag::Scalar);
+        }
+        let width = case.target().map_or(rank, |target| target.len().max(rank));
         tags.sort_unstable();
         tags.dedup();
-        let rank = match rank {
-            0..=3 => u8::try_from(rank).unwrap_or(3),
+        let rank = match width {
+            0..=3 => u8::try_from(width).unwrap_or(3).max(1),
             4..=8 => 4,
             _ => 9,
         };
@@ -175,36 +212,31 @@ impl Features {
 }
 
 fn operand_tags(tags: &mut Vec<Tag>, place: u8, operand: &Operand) {
-    let plain = if place == 0 { ElementType::Float } else { ElementType::Int64 };
-    if operand.element_type != plain {
-        tags.push(Tag::Type(place, operand.element_type));
-    }
-    let wiring = Wiring::ALL.iter().position(|&wiring| wiring == operand.wiring).unwrap_or(0);
-    if wiring > 0 {
-        tags.push(Tag::Wiring(place, u8::try_from(wiring).unwrap_or(u8::MAX)));
-    }
+    tags.extend(Trait::of(operand.wiring).iter().map(|&one| Tag::Wired(place, one)));
     if place == 0 {
+        if operand.element_type != ElementType::Float {
+            tags.push(Tag::Type(place, operand.element_type));
+        }
         let sizes = operand.dims.iter().map(|&dim| Size::of(dim));
         tags.extend(sizes.filter(|size| matches!(size, Size::Zero | Size::Vast)).map(|size| Tag::Dim(place, size)));
         if operand.contents != Contents::Count {
             tags.push(Tag::Contents(place));
         }
-    } else if operand.dims.len() != 1 {
+        return;
+    }
+    if operand.element_type != ElementType::Int64 {
+        tags.push(Tag::OtherType(place));
+    }
+    if operand.dims.len() != 1 {
         tags.push(Tag::OperandRank(place));
     }
 }
 
-fn target_tags(tags: &mut Vec<Tag>, target: &[i64], rank: usize) {
+fn target_tags(tags: &mut Vec<Tag>, target: &[i64]) {
     let sizes = target.iter().map(|&entry| Size::of(entry));
     tags.extend(sizes.filter(|size| !matches!(size, Size::One | Size::Many)).map(Tag::Target));
     if target.is_empty() {
         tags.push(Tag::EmptyTarget);
-    }
-    if target.len() > rank {
-        tags.push(Tag::MoreTarget);
-    }
-    if target.len() > 8 {
-        tags.push(Tag::LongTarget);
     }
 }
 
@@ -232,20 +264,33 @@ impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Tag::Type(place, element_type) => write!(f, "operand{place}:{element_type}"),
-            Tag::Wiring(place, wiring) => write!(f, "operand{place}:{}", Wiring::ALL[usize::from(*wiring)]),
+            Tag::OtherType(place) => write!(f, "operand{place}:other-type"),
+            Tag::Wired(place, one) => write!(f, "operand{place}:{one}"),
+            Tag::Scalar => f.write_str("scalar"),
             Tag::Dim(place, size) => write!(f, "operand{place}:dim-{size}"),
             Tag::OperandRank(place) => write!(f, "operand{place}:rank"),
             Tag::Contents(place) => write!(f, "operand{place}:contents"),
             Tag::Gap(place) => write!(f, "operand{place}:left-out"),
             Tag::OperandCount(count) => write!(f, "operands:{count}"),
             Tag::Attribute(name, kind) => write!(f, "{name}:{}", format!("{kind:?}").to_lowercase()),
-            Tag::Doubled(name) => write!(f, "{name}:twice"),
+            Tag::Doubled => f.write_str("attribute-twice"),
             Tag::Value(name, size) => write!(f, "{name}:{size}"),
             Tag::Target(size) => write!(f, "target-{size}"),
             Tag::EmptyTarget => f.write_str("target-empty"),
-            Tag::MoreTarget => f.write_str("target-rank>rank"),
-            Tag::LongTarget => f.write_str("target-rank>8"),
         }
+    }
+}
+
+impl fmt::Display for Trait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Trait::InModel => "in-model",
+            Trait::Constant => "constant",
+            Trait::Typed => "typed",
+            Trait::UnknownDims => "unknown-dims",
+            Trait::Shared => "shared",
+            Trait::UnknownRank => "unknown-rank",
+        })
     }
 }
 
@@ -314,9 +359,10 @@ mod tests {
         assert!(!trigger.are_within(&features("Flatten@13 axis=2 float[2,3]")), "no zero");
         assert!(!trigger.are_within(&features("Flatten@13 axis=1 float[2,0]")), "another kind of axis");
         assert!(!trigger.are_within(&features("Flatten@13 axis=1 float[0]")), "a lower rank");
-        let typed = features("Shape@28 uint64[]:initializer(typed)");
+        let typed = features("Shape@28 uint64[1]:initializer(typed)");
         assert!(typed.are_within(&features("Shape@15 start=1 uint64[2]:initializer(typed)")));
-        assert!(!typed.are_within(&features("Shape@28 uint64[]:initializer")));
+        assert!(typed.are_within(&features("Shape@28 uint64[]:constant(typed)")), "typed and in the model too");
+        assert!(!typed.are_within(&features("Shape@28 uint64[1]:initializer")));
         let old = features("Flatten@10 axis=-1 float[1]").up_to_this_version();
         assert!(old.are_within(&features("Flatten@1 axis=-1 float[1]")));
         assert!(!old.are_within(&features("Flatten@11 axis=-1 float[1]")));

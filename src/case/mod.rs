@@ -7,6 +7,7 @@ pub mod catalogue;
 mod contents;
 mod features;
 mod generate;
+mod misread;
 mod notation;
 pub mod shrink;
 pub mod space;

@@ -28,8 +28,8 @@ pub fn complexity(case: &Case) -> Complexity {
         case.operands.len() as u128,
         case.attributes.len() as u128,
         case.attributes.iter().filter(|attribute| attribute.name != UNDECLARED).count() as u128,
-        sum(&|operand| operand.dims.len() as u128 + operand.int64s().map_or(0, |v| v.len() as u128)),
-        case.target().map_or(0, |target| target.len() as u128),
+        sum(&|operand| rank(operand.dims.len()) + operand.int64s().map_or(0, |v| rank(v.len()))),
+        case.target().map_or(0, |target| rank(target.len())),
         case.operands.iter().enumerate().filter_map(|(i, o)| Some(type_rank(i, o.as_ref()?.element_type))).sum(),
         sum(&|operand| wiring_rank(operand.wiring)),
         sum(&|operand| contents_rank(&operand.contents)),
@@ -52,6 +52,15 @@ fn tie(case: &Case) -> u128 {
     let dims = case.operands.iter().flatten().flat_map(|operand| operand.dims.iter().map(|&dim| size(dim)));
     let target = case.target().unwrap_or_default().into_iter().map(entry_rank);
     dims.chain(target).take(16).fold(0, |tie, value| tie << 7 | value.min(127))
+}
+
+/// Rank 1 is the simplest, since scalars and empty shapes are special; then 0, then 2 and so on.
+fn rank(rank: usize) -> u128 {
+    match rank {
+        1 => 0,
+        0 => 1,
+        more => more as u128,
+    }
 }
 
 /// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler.
@@ -166,14 +175,9 @@ fn all_ones(case: &Case) -> Case {
     })
 }
 
-/// The case with a single element, and a target of as many ones.
-pub fn with_ones(case: &Case, rank: usize) -> Case {
-    with(case, |c| {
-        if let Some(Some(data)) = c.operands.first_mut() {
-            data.dims = vec![1];
-        }
-        set_target(c, vec![1; rank]);
-    })
+/// The case with another target shape, if it has one.
+pub fn with_target(case: &Case, target: Vec<i64>) -> Case {
+    with(case, |c| set_target(c, target))
 }
 
 /// The name that undeclared attributes come down to.
@@ -221,7 +225,8 @@ fn ranks(case: &Case, found: &mut Vec<Case>) {
             found.push(set(dims[..dims.len() / 2].to_vec()));
             found.push(set(dims[dims.len() / 2..].to_vec()));
         }
-        if place == 0 && !dims.is_empty() {
+        if place == 0 {
+            found.push(set(vec![1]));
             found.push(set(vec![]));
         }
         if place > 0 && dims.len() == 1 && operand.int64s().is_some() {
@@ -272,8 +277,20 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
     for index in 0..target.len() {
         simple.push([&target[..index], &target[index + 1..]].concat());
     }
+    for (index, pair) in target.windows(2).enumerate() {
+        // Two entries as one, which asks for the same number of elements.
+        simple
+            .extend(pair[0].checked_mul(pair[1]).map(|one| [&target[..index], &[one], &target[index + 2..]].concat()));
+    }
     for target in simple {
-        found.push(with(case, |c| set_target(c, target)));
+        found.push(with_target(case, target));
+    }
+    if target.is_empty() {
+        // A runtime may have to know a shape that is not empty at load, so both change at once.
+        let filled = with(&with_target(case, vec![1]), |c| {
+            c.operands.iter_mut().skip(1).flatten().for_each(|o| o.wiring = Wiring::Initializer(Encoding::Raw));
+        });
+        found.push(filled);
     }
 }
 
@@ -298,6 +315,9 @@ fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
     moved.to_vec()
 }
 
+/// Dims from here on are there for their size alone.
+const VAST: i64 = 1 << 32;
+
 fn plainness(case: &Case, found: &mut Vec<Case>) {
     for opset in (case.opset + 1..=NEWEST_OPSET).rev() {
         found.push(Case { opset, ..case.clone() });
@@ -316,12 +336,20 @@ fn plainness(case: &Case, found: &mut Vec<Case>) {
         types.extend(ElementType::ALL);
         for element_type in types {
             if type_rank(place, element_type) < type_rank(place, operand.element_type) {
-                found.push(set(&|o| {
+                let plainer = |o: &mut Operand| {
                     o.element_type = element_type;
                     if matches!(o.contents, Contents::Bits(_) | Contents::Strings(_)) {
                         o.contents = Contents::Count;
                     }
-                }));
+                };
+                found.push(set(&plainer));
+                // A size that passes the address range in bytes does so in another type only with larger dims.
+                if operand.dims.iter().any(|&dim| dim > VAST) {
+                    found.push(set(&|o| {
+                        plainer(o);
+                        o.dims.iter_mut().filter(|dim| **dim > VAST).for_each(|dim| *dim = 1 << 62);
+                    }));
+                }
             }
         }
         for wiring in WIRINGS.into_iter().map(|index| Wiring::ALL[index]) {

@@ -100,12 +100,18 @@ pub(super) fn conduct(
     // Opened once here, so that provisioning and its errors come before anything else.
     let mut probe = Probe::new(runtime::open(&ids)?);
     let opened = probe.ids();
-    let triggers = if common.ignore_known { vec![] } else { ledger.triggers(&mut probe) };
+    let triggers = ledger.triggers(&mut probe);
     let (places, known): (Vec<usize>, Vec<Trigger>) =
         triggers.into_iter().enumerate().flat_map(|(place, t)| t.into_iter().map(move |t| (place, t))).unzip();
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
-    let options = Options { source, cases: limits.cases, time: limits.time, threads, known: &known };
+    let options = Options {
+        source,
+        cases: limits.cases,
+        time: limits.time,
+        threads,
+        known: if common.ignore_known { &[] } else { &known },
+    };
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
@@ -115,20 +121,21 @@ pub(super) fn conduct(
     let statistics = campaign::run(&options, &|| runtime::open(&ids), &stop, &|so_far| progress.show(so_far))?;
     progress.finish();
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
-    let findings = triage(&statistics.groups, &mut probe, &|done, total| {
+    let findings = triage(&statistics.groups, &|| runtime::open(&ids), threads, &|done, total| {
         if done % 1000 == 0 && total > 1000 {
             eprintln!("Minimizing: {done} of {total} groups of mismatches");
         }
-    });
-    let (new, old): (Vec<&Finding>, Vec<&Finding>) =
-        findings.iter().partition(|finding| common.ignore_known || ledger.find(&finding.signature()).is_none());
+    })?;
+    let known_place = |finding: &Finding| known.iter().position(|known| known.explains_all_of(&finding.trigger));
+    let (old, new): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|finding| !common.ignore_known && known_place(finding).is_some());
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for (place, count) in &statistics.explained {
         *counts.entry(&ledger.entries[places[*place]].id).or_default() += count;
     }
     for finding in old {
-        if let Some(known) = ledger.find(&finding.signature()) {
-            *counts.entry(&known.id).or_default() += finding.count;
+        if let Some(place) = known_place(finding) {
+            *counts.entry(&ledger.entries[places[place]].id).or_default() += finding.count;
         }
     }
     let mut out = io::stdout().lock();

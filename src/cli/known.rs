@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::{Ending, reproduce};
-use crate::campaign::Group;
+use crate::campaign::{Group, Trigger};
 use crate::case::{Case, Features};
 use crate::finding::{Finding, Known, Ledger, Probe, triage};
 use crate::runtime;
@@ -67,12 +67,14 @@ fn add(ledger: &Ledger, text: &str, ids: &[runtime::RuntimeId], probe: &mut Prob
     let mut groups: BTreeMap<(Mismatch, Features), Group> = BTreeMap::new();
     for kind in probe.ids().iter().map(|id| id.kind.clone()) {
         let shown = probe.look(&case, &kind).map(|sighting| sighting.configurations).unwrap_or_default();
-        for mismatch in shown.into_iter().filter_map(|(_, mismatch, _)| mismatch) {
+        for mismatch in shown.into_iter().flat_map(|(_, mismatches, _)| mismatches) {
             groups.insert((mismatch, Features::of(&case)), Group { case: case.clone(), count: 1 });
         }
     }
-    let findings = triage(&groups, probe, &|_, _| {});
-    let new: Vec<&Finding> = findings.iter().filter(|finding| ledger.find(&finding.signature()).is_none()).collect();
+    let findings = triage(&groups, &|| runtime::open(ids), 1, &|_, _| {})?;
+    let known: Vec<Trigger> = ledger.triggers(probe).concat();
+    let is_new = |finding: &&Finding| !known.iter().any(|known| known.explains_all_of(&finding.trigger));
+    let new: Vec<&Finding> = findings.iter().filter(is_new).collect();
     anyhow::ensure!(!findings.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut runtimes = runtime::open(ids)?;
     for finding in &new {

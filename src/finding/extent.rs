@@ -66,10 +66,10 @@ impl Extent {
         });
         let wirings = wirings.collect();
         let configurations = probe.look(case, &mismatch.runtime).map_or_else(Vec::new, |sighting| {
-            let shown = |mismatch_here: &Option<Mismatch>, unsupported: bool| match mismatch_here {
-                Some(here) if here == mismatch => Shown::Yes,
-                _ if unsupported => Shown::Unsupported,
-                _ => Shown::No,
+            let shown = |here: &[Mismatch], unsupported: bool| match unsupported {
+                _ if here.contains(mismatch) => Shown::Yes,
+                true => Shown::Unsupported,
+                false => Shown::No,
             };
             sighting.configurations.iter().map(|(id, here, gap)| (id.to_string(), shown(here, *gap))).collect()
         });

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
-use crate::case::{Case, Encoding, Operand, Wiring, shrink};
+use crate::case::{Case, Operand};
 use crate::files::write_whole;
 use crate::runtime::{KINDS, RuntimeId};
 use crate::tensor::ElementType;
@@ -82,7 +82,7 @@ impl Ledger {
 
     /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them.
     ///
-    /// A minimized case names one wiring and one type where several may do. Those that are seen to do are triggers too.
+    /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
         let of = |known: &Known| match known.trigger(probe) {
             Some(trigger) => {
@@ -119,46 +119,19 @@ impl Ledger {
     }
 }
 
-/// A minimized case with its data wired otherwise or of another type, where these are not the plain ones, and with
-/// another target shape, where it is the empty one.
+/// A minimized case with data of another type, where it is not the plain one.
 fn variations(case: &Case) -> Vec<Case> {
-    let change = |change: &dyn Fn(&mut Operand)| {
-        let mut changed = case.clone();
-        if let Some(Some(data)) = changed.operands.first_mut() {
-            change(data);
-        }
-        changed
+    let plain = |operand: &Operand| operand.element_type == ElementType::Float;
+    let Some(Some(data)) = case.operands.first().filter(|data| !data.as_ref().is_some_and(plain)) else {
+        return vec![];
     };
-    let Some(Some(data)) = case.operands.first() else { return vec![] };
-    let mut wirings = vec![data.wiring];
-    if data.wiring != Wiring::ALL[0] {
-        wirings.extend(Wiring::ALL);
-    }
-    let mut types = vec![data.element_type];
-    if data.element_type != ElementType::Float {
-        types.extend(ElementType::ALL);
-    }
-    let mut cases = Vec::new();
-    for wiring in wirings {
-        for &element_type in &types {
-            cases.push(change(&|data| {
-                data.wiring = wiring;
-                data.element_type = element_type;
-            }));
-        }
-    }
-    if case.target().is_some_and(|target| target.is_empty()) {
-        let filled = cases.iter().flat_map(|case| [1, 2].map(|rank| shrink::with_ones(case, rank)));
-        cases.extend(filled.collect::<Vec<_>>());
-    }
-    // The same with the shape operand as a constant.
-    let constant = cases.iter().filter(|case| case.operands.len() > 1).cloned().map(|mut case| {
-        case.operands.iter_mut().skip(1).flatten().for_each(|operand| operand.wiring = Wiring::Constant(Encoding::Raw));
+    let types = ElementType::ALL.into_iter().filter(|&element_type| element_type != data.element_type);
+    let cases = types.map(|element_type| {
+        let mut case = case.clone();
+        case.operands[0] = Some(Operand { element_type, ..data.clone() });
         case
     });
-    let constant: Vec<Case> = constant.collect();
-    cases.extend(constant);
-    cases
+    cases.collect()
 }
 
 fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
@@ -199,7 +172,7 @@ impl Known {
         let case = self.case();
         KINDS.iter().find_map(|kind| {
             let sighting = probe.look(&case, kind.name)?;
-            let shown = sighting.configurations.iter().filter_map(|(_, mismatch, _)| mismatch.clone());
+            let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
             shown.into_iter().find_map(|mismatch| {
                 let features = minimize::features(&case, &mismatch, probe);
                 let trigger = Trigger { mismatch, features };

@@ -25,8 +25,8 @@ type Kind = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 /// What a case shows on the runtimes of one kind.
 #[derive(Debug)]
 pub struct Sighting {
-    /// By configuration: the mismatch, or whether the case is unsupported.
-    pub configurations: Vec<(RuntimeId, Option<Mismatch>, bool)>,
+    /// By configuration: the mismatches, and whether the case is unsupported.
+    pub configurations: Vec<(RuntimeId, Vec<Mismatch>, bool)>,
     examination: Examination,
 }
 
@@ -65,14 +65,14 @@ impl Probe {
         let rule = generated.expectation.rule();
         let configurations = ids.iter().enumerate().map(|(index, id)| {
             let judgement = &examination.judgements[index];
-            let mismatch = match judgement {
+            let mismatches = match judgement {
                 Judgement::Wrong(found) => {
                     let execution = &examination.executions[index];
-                    Some(Mismatch::new(case.operator.name, rule, id, execution, found))
+                    Mismatch::all(case.operator.name, rule, id, execution, found)
                 }
-                _ => None,
+                _ => vec![],
             };
-            (id.clone(), mismatch, matches!(judgement, Judgement::Unsupported(_)))
+            (id.clone(), mismatches, matches!(judgement, Judgement::Unsupported(_)))
         });
         Some(Sighting { configurations: configurations.collect(), examination })
     }
@@ -85,12 +85,12 @@ impl Probe {
 
 impl Sighting {
     pub fn shows(&self, mismatch: &Mismatch) -> bool {
-        self.configurations.iter().any(|(_, shown, _)| shown.as_ref() == Some(mismatch))
+        self.configurations.iter().any(|(_, shown, _)| shown.contains(mismatch))
     }
 
     /// The runtime's words in the first configuration that shows a mismatch.
     fn message(&self, mismatch: &Mismatch) -> String {
-        let index = self.configurations.iter().position(|(_, shown, _)| shown.as_ref() == Some(mismatch));
+        let index = self.configurations.iter().position(|(_, shown, _)| shown.contains(mismatch));
         index.map_or_else(String::new, |index| self.examination.executions[index].message.clone())
     }
 }
@@ -129,13 +129,25 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
     Minimized { case: current, features, executions: probe.executions() - before, message }
 }
 
-/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has.
+/// 1, to one who sees its low 32 bits only.
+const BEYOND_32_BITS: i64 = (1 << 32) + 1;
+
+/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
+/// with a number whose low 32 bits are valid, if the case has one beyond them.
 fn trivial(case: &Case) -> Vec<Case> {
-    let line = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
-        Some(2) => format!("{}@{opset} float[1] int64[1]{{1}}:initializer", case.operator),
-        _ => format!("{}@{opset} float[1]", case.operator),
+    let lines = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
+        Some(2) => ["", ":initializer"]
+            .map(|wiring| format!("{}@{opset} float[1] int64[1]{{1}}{wiring}", case.operator))
+            .to_vec(),
+        _ => vec![format!("{}@{opset} float[1]", case.operator)],
     };
-    (case.opset..=NEWEST_OPSET).rev().filter_map(|opset| line(opset).parse().ok()).collect()
+    let opsets = (case.opset..=NEWEST_OPSET).rev();
+    let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
+    if case.truncated().is_some() {
+        let beyond: Vec<Case> = cases.iter().map(|case| shrink::with_target(case, vec![BEYOND_32_BITS])).collect();
+        cases.extend(beyond);
+    }
+    cases
 }
 
 /// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing

@@ -8,6 +8,9 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
@@ -15,8 +18,9 @@ pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, pending_snapshot, snapshot};
 pub use report::{Report, one_line};
 
-use crate::campaign::{Group, Trigger};
+use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
+use crate::runtime::OpenError;
 use crate::verdict::{Mismatch, Severity};
 
 /// A distinct defect, as far as its mismatches show.
@@ -75,44 +79,84 @@ impl Finding {
     }
 }
 
-/// Brings groups of mismatches down to findings, the most severe first.
+/// Brings groups of mismatches down to findings, the most severe first; `progress` hears how many groups are done.
 ///
-/// Groups are taken in order, those with the fewest features first. A group whose features hold the trigger of a finding
-/// that is already there, with the same mismatch, is that finding; any other is minimized. `progress` hears how far it is.
+/// Those of one mismatch are taken in order, the ones with the fewest features first. A group whose features hold the
+/// trigger of a finding that is already there is that finding; any other is minimized. The result does not depend on the
+/// number of threads.
+///
+/// # Errors
+/// If a runtime cannot be opened.
 pub fn triage(
     groups: &BTreeMap<(Mismatch, Features), Group>,
-    probe: &mut Probe,
-    progress: &dyn Fn(usize, usize),
-) -> Vec<Finding> {
-    let mut ordered: Vec<_> = groups.iter().collect();
-    ordered.sort_by_cached_key(|((mismatch, features), group)| {
-        (mismatch.clone(), features.weight(), group.case.to_string().len(), features.clone())
+    open: Opener,
+    threads: usize,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Vec<Finding>, OpenError> {
+    let mut mismatches: BTreeMap<&Mismatch, Vec<(&Features, &Group)>> = BTreeMap::new();
+    for ((mismatch, features), group) in groups {
+        mismatches.entry(mismatch).or_default().push((features, group));
+    }
+    // The longest work first, so that no thread is left alone with it.
+    let mut work: Vec<_> = mismatches.into_iter().collect();
+    work.sort_by_key(|(_, groups)| groups.len());
+    let threads = threads.clamp(1, work.len().max(1));
+    let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let thread = || -> Result<Vec<Finding>, OpenError> {
+        let mut probe = Probe::new(open()?);
+        let mut findings = Vec::new();
+        while let Some((mismatch, own)) = take() {
+            let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
+            findings.extend(triage_one(mismatch, own, &mut probe, &count));
+        }
+        Ok(findings)
+    };
+    let parts: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
-    let total = ordered.len();
+    let mut findings = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
+    Ok(findings)
+}
+
+/// The findings among the groups of one mismatch.
+fn triage_one(
+    mismatch: &Mismatch,
+    mut groups: Vec<(&Features, &Group)>,
+    probe: &mut Probe,
+    count: &dyn Fn(),
+) -> Vec<Finding> {
+    groups
+        .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
     let mut findings: Vec<Finding> = Vec::new();
-    for (done, ((mismatch, features), group)) in ordered.into_iter().enumerate() {
-        progress(done, total);
-        if let Some(known) = findings.iter_mut().find(|finding| finding.trigger.explains(mismatch, features)) {
+    for (features, group) in groups {
+        count();
+        if let Some(known) = explaining(&mut findings, mismatch, features) {
             known.count += group.count;
             continue;
         }
         let minimized = minimize(&group.case, mismatch, probe);
-        let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
-        if let Some(known) = findings.iter_mut().find(|finding| finding.trigger == trigger) {
+        if let Some(known) = explaining(&mut findings, mismatch, &minimized.features) {
             known.count += group.count;
             continue;
         }
         findings.push(Finding {
             extent: Extent::measure(&minimized.case, mismatch, probe),
-            trigger,
+            trigger: Trigger { mismatch: mismatch.clone(), features: minimized.features },
             case: minimized.case,
             count: group.count,
             executions: minimized.executions,
             message: minimized.message,
         });
     }
-    findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
     findings
+}
+
+/// The finding that explains a mismatch in a case with these features.
+fn explaining<'a>(findings: &'a mut [Finding], mismatch: &Mismatch, features: &Features) -> Option<&'a mut Finding> {
+    findings.iter_mut().find(|finding| finding.trigger.explains(mismatch, features))
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
 
 fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
     let statistics = run(faults, known);
-    triage(&statistics.groups, &mut Probe::new(liar(faults).unwrap()), &|_, _| {})
+    triage(&statistics.groups, &|| liar(faults), 2, &|_, _| {}).unwrap()
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn five_faults_at_once_are_five_findings() {
     liar | Flatten | panic | panics at run:  | operand0:dim-zero
     liar | Flatten | wrong-dims | rank>=1
     liar | Shape | wrong-dims | rank>=3
-    liar | Reshape | wrong-type | float16 | operand0:bfloat16 target-empty
-    liar | Reshape | refuses-valid | objects to values | target-rank>rank
+    liar | Reshape | wrong-type | float16 | operand0:bfloat16
+    liar | Reshape | refuses-valid | objects to values | rank>=4
     ");
 }
 
@@ -126,12 +126,34 @@ fn no_single_step_can_be_taken_from_a_minimized_case() {
     }
 }
 
+/// Entries of a target shape that is fed at run lose their high 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "the planted fault")]
+fn truncated_target(job: &Job, execution: &mut Execution) {
+    let mut cut = job.clone();
+    for (_, tensor) in cut.feeds.iter_mut().skip(1) {
+        let Some(numbers) = tensor.int64s() else { continue };
+        let low = numbers.iter().map(|&number| i64::from(number as i32).cast_unsigned());
+        *tensor = Tensor::from_element_bits(ElementType::Int64, tensor.dims().to_vec(), low.map(u128::from)).unwrap();
+    }
+    if is(job, "Reshape") {
+        *execution = runtime::liar::honest().unwrap().execute(&[cut]).remove(0);
+    }
+}
+
+#[test]
+fn a_truncated_target_is_one_finding_however_it_shows() {
+    let found = findings(&[truncated_target], &[]);
+    let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
+    assert_eq!(signatures, ["liar | Reshape | truncates | target-vast"]);
+    assert!(found[0].count > 20, "{} mismatches", found[0].count);
+}
+
 #[test]
 fn minimizing_is_deterministic_and_keeps_the_mismatch() {
     let case: Case = "Shape@15 start=-9 float16[2,3,1,7,2]:special:constant(typed)".parse().unwrap();
     let mut probe = Probe::new(liar(&[short_shape]).unwrap());
     let sighting = probe.look(&case, "liar").unwrap();
-    let mismatch = sighting.configurations[0].1.clone().unwrap();
+    let mismatch = sighting.configurations[0].1[0].clone();
     let first = minimize(&case, &mismatch, &mut probe);
     let second = minimize(&case, &mismatch, &mut probe);
     assert_eq!(first.case.to_string(), "Shape@28 float[1,1,1]");

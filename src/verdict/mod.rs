@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::operator::{Answer, Expectation, Rule};
-use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, RuntimeId, Stage};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, Reason, RuntimeId, Stage};
 use crate::tensor::{Difference, Tensor, differences};
 
 /// What is thought of one runtime on one case.
@@ -42,6 +42,8 @@ pub enum Discrepancy {
     WrongDims,
     WrongRank,
     WrongType,
+    /// It does what the case asks for with every number cut to 32 bits.
+    Truncates,
     /// What it declared at load contradicts what it gave at run.
     Undeclared,
     /// It refuses a model that is valid.
@@ -78,6 +80,7 @@ impl Discrepancy {
             | Discrepancy::WrongDims
             | Discrepancy::WrongRank
             | Discrepancy::WrongType
+            | Discrepancy::Truncates
             | Discrepancy::Undeclared => Severity::WrongAnswer,
             Discrepancy::RefusesValid => Severity::RefusesValid,
             Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
@@ -96,6 +99,7 @@ impl Discrepancy {
             Discrepancy::WrongDims => "wrong-dims",
             Discrepancy::WrongRank => "wrong-rank",
             Discrepancy::WrongType => "wrong-type",
+            Discrepancy::Truncates => "truncates",
             Discrepancy::Undeclared => "undeclared",
             Discrepancy::RefusesValid => "refuses-valid",
             Discrepancy::ConfigurationsDisagree => "configurations-disagree",
@@ -115,6 +119,7 @@ impl Discrepancy {
             Discrepancy::WrongDims => "gives other dims",
             Discrepancy::WrongRank => "gives another rank",
             Discrepancy::WrongType => "gives another element type",
+            Discrepancy::Truncates => "does what 64-bit numbers cut to 32 bits would ask for",
             Discrepancy::Undeclared => "gives something else than it declared at load",
             Discrepancy::RefusesValid => "refuses a valid model",
             Discrepancy::ConfigurationsDisagree => "does not do the same in all configurations",
@@ -166,13 +171,17 @@ pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
     }
 }
 
-fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
+/// Judges one runtime by itself.
+pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
         Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
         Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
             Expectation::Reject { .. } => Judgement::Agrees,
-            Expectation::Unspecified { rule, tolerated } if tolerated.contains(&Answer::Refusal) => {
+            // A tensor that cannot be read is no way to deal with what is left open.
+            Expectation::Unspecified { rule, tolerated }
+                if tolerated.contains(&Answer::Refusal) && !is_unreadable(&execution.outcome) =>
+            {
                 Judgement::Tolerated(Tolerance::Rule(*rule))
             }
             Expectation::Defined(_) | Expectation::Unspecified { .. } => {
@@ -193,6 +202,11 @@ fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
             }
         }
     }
+}
+
+/// Whether a runtime could not read the contents of a tensor. Those of a case are always well-formed.
+fn is_unreadable(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Refused { reason: Reason::Data, .. })
 }
 
 fn judge_answer(expectation: &Expectation, outputs: &[Output]) -> (Vec<Discrepancy>, Option<Tolerance>) {
@@ -269,7 +283,20 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    pub fn new(
+    /// The mismatches that a runtime's discrepancies on a case are: one, and another for what it misreads besides.
+    pub fn all(
+        operator: &'static str,
+        rule: Option<Rule>,
+        id: &RuntimeId,
+        execution: &Execution,
+        discrepancies: &[Discrepancy],
+    ) -> Vec<Mismatch> {
+        let parts = discrepancies.iter().partition::<Vec<_>, _>(|&&found| found != Discrepancy::Truncates);
+        let parts = [parts.0, parts.1].into_iter().filter(|part| !part.is_empty());
+        parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
+    }
+
+    fn new(
         operator: &'static str,
         rule: Option<Rule>,
         id: &RuntimeId,
@@ -278,8 +305,11 @@ impl Mismatch {
     ) -> Mismatch {
         let outcome = &execution.outcome;
         let reaction = match outcome {
-            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch.
-            _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees) => String::new(),
+            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch. Nor
+            // does it matter what a misread case asks for.
+            _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
+                String::new()
+            }
             Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
                 let given = outputs.first().map(|o| o.native_type.unwrap_or(o.tensor.element_type().name()));
                 given.unwrap_or_default().to_owned()
@@ -327,7 +357,6 @@ fn without_numbers(message: &str) -> String {
 
 /// What a failed outcome says, in words that are the same for every runtime; empty for an answer.
 pub fn reaction(outcome: &Outcome) -> &'static str {
-    use crate::runtime::Reason;
     match outcome {
         Outcome::Answer(_) => "",
         Outcome::Panicked { stage: Stage::Load } => "panics at load",
@@ -385,7 +414,6 @@ pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeCla
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Reason;
     use crate::tensor::ElementType;
 
     fn id(kind: &str, configuration: &str) -> RuntimeId {
@@ -455,6 +483,14 @@ mod tests {
         let refusable = Expectation::Unspecified { rule, tolerated: vec![Answer::Refusal] };
         assert_eq!(one(&refusable, &refusal()), within);
         assert_eq!(one(&refusable, &answer(Tensor::vector(&[1]))), Judgement::Wrong(vec![Discrepancy::AcceptsInvalid]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_whatever_is_left_open() {
+        let open = Expectation::Unspecified { rule: Rule::AllowzeroValue, tolerated: vec![Answer::Refusal] };
+        let outcome = Outcome::Refused { stage: Stage::Load, reason: Reason::Data };
+        let unreadable = Execution { outcome, ..refusal() };
+        assert_eq!(one(&open, &unreadable), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
     }
 
     #[test]

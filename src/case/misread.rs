@@ -1,0 +1,78 @@
+//! The case that a runtime acts on when it misreads the given one.
+//!
+//! A defect of reading shows in many ways: a wrong answer here, a refusal or an invalid model accepted there. What tells
+//! it is that the runtime does exactly what the misread case asks for.
+
+use super::{Case, Contents};
+use crate::operator::AttributeValue;
+use crate::tensor::ElementType;
+
+impl Case {
+    /// The case with every int64 number, of an attribute or an operand that is no data, cut to its low 32 bits; `None` if
+    /// that is the case itself.
+    pub fn truncated(&self) -> Option<Case> {
+        let cut = self.with_numbers(low_half);
+        (cut != *self).then_some(cut)
+    }
+
+    /// The case with the nearest number of 32 bits for each that is beyond.
+    #[must_use]
+    pub fn saturated(&self) -> Case {
+        self.with_numbers(|number| number.clamp(i64::from(i32::MIN), i64::from(i32::MAX)))
+    }
+
+    fn with_numbers(&self, change: impl Fn(i64) -> i64) -> Case {
+        let mut changed = self.clone();
+        for attribute in &mut changed.attributes {
+            match &mut attribute.value {
+                AttributeValue::Int(value) => *value = change(*value),
+                AttributeValue::Ints(values) => values.iter_mut().for_each(|value| *value = change(*value)),
+                AttributeValue::Float(_) | AttributeValue::String(_) => {}
+            }
+        }
+        for operand in changed.operands.iter_mut().skip(1).flatten() {
+            if let (ElementType::Int64, Contents::Bits(bits)) = (operand.element_type, &mut operand.contents) {
+                for bits in bits {
+                    let value = u64::try_from(*bits).unwrap_or_default().cast_signed();
+                    *bits = u128::from(change(value).cast_unsigned());
+                }
+            }
+        }
+        changed
+    }
+}
+
+/// The low 32 bits of a number, as a number of their own.
+#[expect(clippy::cast_possible_truncation, reason = "this is what a runtime that truncates does")]
+fn low_half(value: i64) -> i64 {
+    i64::from(value as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::case::Case;
+
+    fn truncated(line: &str) -> Option<String> {
+        line.parse::<Case>().unwrap().truncated().map(|case| case.to_string())
+    }
+
+    #[test]
+    fn numbers_beyond_32_bits_lose_their_high_half() {
+        let cut = truncated("Reshape@28 float[1] int64[2]{4294967297,-2147483649}");
+        assert_eq!(cut.as_deref(), Some("Reshape@28 float[1] int64[2]{1,2147483647}"));
+        assert_eq!(truncated("Shape@28 end=9223372036854775807 float[1]").as_deref(), Some("Shape@28 end=-1 float[1]"));
+        assert_eq!(
+            truncated("Reshape@1 shape=[-4294967297] float[1]").as_deref(),
+            Some("Reshape@1 shape=[-1] float[1]")
+        );
+        let case: Case = "Reshape@28 float[1] int64[2]{4294967297,-2147483649}".parse().unwrap();
+        assert_eq!(case.saturated().to_string(), "Reshape@28 float[1] int64[2]{2147483647,-2147483648}");
+    }
+
+    #[test]
+    fn what_fits_in_32_bits_is_read_as_it_is() {
+        for line in ["Reshape@28 float[1] int64[2]{2147483647,-2147483648}", "Flatten@28 axis=-1 int64[2]"] {
+            assert_eq!(truncated(line), None, "{line}");
+        }
+    }
+}
