@@ -131,15 +131,22 @@ fn triage_one(
     groups
         .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
     let mut findings: Vec<Finding> = Vec::new();
+    // What was seen to lead to a finding, beside its own trigger.
+    let mut paths: Vec<(&Features, usize)> = Vec::new();
     for (features, group) in groups {
         count();
-        if let Some(known) = explaining(&mut findings, mismatch, features) {
-            known.count += group.count;
+        let path = paths.iter().find(|(path, _)| path.are_within(features)).map(|(_, place)| *place);
+        if let Some(place) = path.or_else(|| explaining(&findings, mismatch, features)) {
+            findings[place].count += group.count;
             continue;
         }
         let minimized = minimize(&group.case, mismatch, probe);
-        if let Some(known) = explaining(&mut findings, mismatch, &minimized.features) {
-            known.count += group.count;
+        if let Some(place) = explaining(&findings, mismatch, &minimized.features) {
+            findings[place].count += group.count;
+            // Less than the trigger would cover more than the defect.
+            if features.weight() >= findings[place].trigger.features.weight() {
+                paths.push((features, place));
+            }
             continue;
         }
         findings.push(Finding {
@@ -154,9 +161,9 @@ fn triage_one(
     findings
 }
 
-/// The finding that explains a mismatch in a case with these features.
-fn explaining<'a>(findings: &'a mut [Finding], mismatch: &Mismatch, features: &Features) -> Option<&'a mut Finding> {
-    findings.iter_mut().find(|finding| finding.trigger.explains(mismatch, features))
+/// The place of the finding that explains a mismatch in a case with these features.
+fn explaining(findings: &[Finding], mismatch: &Mismatch, features: &Features) -> Option<usize> {
+    findings.iter().position(|finding| finding.trigger.explains(mismatch, features))
 }
 
 #[cfg(test)]
