@@ -1,8 +1,13 @@
-//! Files that others read appear whole or not at all.
+//! Files that others read appear whole or not at all; commands that others paste are quoted.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
+
+/// A text as one word of a shell.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
 
 /// Writes a file in one step, and the folders above it if they are not there.
 ///

@@ -10,7 +10,7 @@ pub mod case;
 pub mod cli;
 mod files;
 pub mod finding;
-
+pub mod fuzzing;
 pub mod model;
 pub mod operator;
 pub mod runtime;

@@ -44,6 +44,34 @@ fn a_finding_ends_with_1_and_names_who_is_wrong() {
 }
 
 #[test]
+fn an_artifact_of_a_fuzzer_is_saved_minimized() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = folder.path().join("crash-1");
+    std::fs::write(&artifact, "Flatten@13 axis=3 int8[2,1]:random(5):constant").unwrap();
+    let save = |what: &str| {
+        let path = folder.path();
+        ended(&crosscheck(&["save", what]).current_dir(path).output().unwrap())
+    };
+    let artifact = artifact.to_str().unwrap();
+    let (code, out, _) = save(artifact);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("Known as tract-flatten-panic"), "{out}");
+    // With an empty ledger it is new.
+    std::fs::create_dir(folder.path().join("known")).unwrap();
+    for kind in ["in-house", "onnxruntime", "tract"] {
+        std::fs::write(folder.path().join(format!("known/{kind}.toml")), "").unwrap();
+    }
+    let (code, out, _) = save(artifact);
+    assert_eq!(code, 0, "{out}");
+    let saved = out.lines().find_map(|line| line.strip_prefix("Saved ")).expect("a path");
+    let text = std::fs::read_to_string(folder.path().join(saved)).unwrap();
+    assert!(text.ends_with("\nFlatten@28 axis=2 float[1]\n"), "{text}");
+    let (code, _, error) = save(RIGHT);
+    assert_eq!(code, 2);
+    assert!(error.contains("shows no mismatch"), "{error}");
+}
+
+#[test]
 fn what_is_no_case_ends_with_2_and_names_the_column() {
     let (code, out, error) = run(&["run", "Shape@28 flaot[2]"]);
     assert_eq!((code, out.as_str()), (2, ""));

@@ -75,14 +75,13 @@ fn recognize_truncation(
     if residues.iter().all(Option::is_none) {
         return;
     }
-    let saturated = Generated::given(generated.case.saturated());
-    let executions = execute(&saturated, runtimes);
+    let control = examine(&Generated::given(generated.case.saturated()), runtimes, ids);
     for (index, residue) in residues.into_iter().enumerate() {
         let Some(mut wrong) = residue else { continue };
         let Judgement::Wrong(found) = &examination.judgements[index] else { continue };
-        let elsewhere = match judge_one(&saturated.expectation, &executions[index]) {
-            Judgement::Wrong(elsewhere) => elsewhere,
-            _ => vec![],
+        let elsewhere = match &control.judgements[index] {
+            Judgement::Wrong(elsewhere) => elsewhere.as_slice(),
+            _ => &[],
         };
         if !found.iter().any(|discrepancy| !wrong.contains(discrepancy) && elsewhere.contains(discrepancy)) {
             wrong.push(Discrepancy::Truncates);

@@ -3,6 +3,7 @@
 //! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. What came out
 //! is held against the in-house implementation, so a case always carries what the specification really says of it.
 
+mod mutate;
 mod values;
 
 use std::ops::RangeInclusive;

@@ -2,6 +2,7 @@
 //!
 //! Every step makes a case strictly simpler by [`complexity`], so any walk along such steps ends.
 
+use super::features::TargetPlace;
 use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
 use crate::tensor::{ElementType, element_count, product};
@@ -17,6 +18,7 @@ const WIRINGS: [usize; 8] = [0, 4, 6, 1, 2, 3, 5, 7];
 pub fn complexity(case: &Case) -> Complexity {
     let operands = || case.operands.iter().flatten();
     let sum = |of: &dyn Fn(&Operand) -> u128| operands().map(of).sum::<u128>();
+    let shapes = || case.operands.iter().skip(1).flatten().filter_map(Operand::int64s);
     let values = case.attributes.iter().map(|attribute| match &attribute.value {
         AttributeValue::Int(value) => number(*value),
         AttributeValue::Ints(values) => values.iter().map(|&v| 1 + entry_rank(v)).sum(),
@@ -28,14 +30,14 @@ pub fn complexity(case: &Case) -> Complexity {
         case.operands.len() as u128,
         case.attributes.len() as u128,
         case.attributes.iter().filter(|attribute| attribute.name != UNDECLARED).count() as u128,
-        sum(&|operand| rank(operand.dims.len()) + operand.int64s().map_or(0, |v| rank(v.len()))),
+        sum(&|operand| rank(operand.dims.len())) + shapes().map(|shape| rank(shape.len())).sum::<u128>(),
         case.target().map_or(0, |target| rank(target.len())),
         case.operands.iter().enumerate().filter_map(|(i, o)| Some(type_rank(i, o.as_ref()?.element_type))).sum(),
         sum(&|operand| wiring_rank(operand.wiring)),
         sum(&|operand| contents_rank(&operand.contents)),
         u128::from(NEWEST_OPSET - case.opset.min(NEWEST_OPSET)),
         sum(&|operand| operand.dims.iter().map(|&dim| size(dim)).sum())
-            + sum(&|operand| operand.int64s().map_or(0, |values| values.into_iter().map(entry_rank).sum()))
+            + shapes().flatten().map(entry_rank).sum::<u128>()
             + values.sum::<u128>(),
         // Of two numbers that weigh the same together, the larger comes later: one order for what is else a tie.
         tie(case),
@@ -185,23 +187,20 @@ const UNDECLARED: &str = "undeclared";
 
 /// Sets the target shape, wherever the case has it.
 fn set_target(case: &mut Case, target: Vec<i64>) {
-    let Some(version) = case.operator.version_at(case.opset) else { return };
-    let is_target = |a: &&mut Attribute| {
-        version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == a.name)
-    };
-    if let Some(attribute) = case.attributes.iter_mut().find(is_target) {
-        attribute.value = AttributeValue::Ints(target);
-    } else if let Some(place) = version.inputs.iter().position(|spec| spec.role == Role::TargetShape)
-        && let Some(Some(operand)) = case.operands.get_mut(place)
-    {
-        let plain = Operand::vector(&target);
-        // A shape operand of a wrong rank keeps it, as far as its length lets it.
-        let dims = match (operand.dims.len(), plain.dims[0]) {
-            (0, 1) => vec![],
-            (0 | 1, length) => vec![length],
-            (rank, length) => (1..rank).map(|_| 1).chain([length]).collect(),
-        };
-        *operand = Operand { wiring: operand.wiring, dims, ..plain };
+    match case.target_place() {
+        Some(TargetPlace::Attribute(place)) => case.attributes[place].value = AttributeValue::Ints(target),
+        Some(TargetPlace::Operand(place)) => {
+            let Some(operand) = &mut case.operands[place] else { return };
+            let plain = Operand::vector(&target);
+            // A shape operand of a wrong rank keeps it, as far as its length lets it.
+            let dims = match (operand.dims.len(), plain.dims[0]) {
+                (0, 1) => vec![],
+                (0 | 1, length) => vec![length],
+                (rank, length) => (1..rank).map(|_| 1).chain([length]).collect(),
+            };
+            *operand = Operand { wiring: operand.wiring, dims, ..plain };
+        }
+        None => {}
     }
 }
 
@@ -271,7 +270,8 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
     let Some(target) = case.target() else { return };
     let data = case.operands.first().and_then(Option::as_ref).map(|operand| operand.dims.clone()).unwrap_or_default();
     let count = product(data.iter().copied()).and_then(|n| i64::try_from(n).ok());
-    let mut simple = vec![vec![], vec![1], vec![-1], vec![0], data.clone()];
+    // The last is the same, written out.
+    let mut simple = vec![vec![], vec![1], vec![-1], vec![0], data.clone(), target.clone()];
     simple.extend(count.map(|count| vec![count]));
     simple.extend([&target[..target.len() / 2], &target[target.len() / 2..]].map(<[i64]>::to_vec));
     for index in 0..target.len() {

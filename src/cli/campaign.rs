@@ -12,7 +12,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Ending, coverage, reproduce};
-use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream, Trigger};
+use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream};
 use crate::case::Generator;
 use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
@@ -100,9 +100,7 @@ pub(super) fn conduct(
     // Opened once here, so that provisioning and its errors come before anything else.
     let mut probe = Probe::new(runtime::open(&ids)?);
     let opened = probe.ids();
-    let triggers = ledger.triggers(&mut probe);
-    let (places, known): (Vec<usize>, Vec<Trigger>) =
-        triggers.into_iter().enumerate().flat_map(|(place, t)| t.into_iter().map(move |t| (place, t))).unzip();
+    let (owners, known) = ledger.owned_triggers(&mut probe);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
     let options = Options {
@@ -131,11 +129,11 @@ pub(super) fn conduct(
         findings.iter().partition(|finding| !common.ignore_known && known_place(finding).is_some());
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for (place, count) in &statistics.explained {
-        *counts.entry(&ledger.entries[places[*place]].id).or_default() += count;
+        *counts.entry(&owners[*place].id).or_default() += count;
     }
     for finding in old {
         if let Some(place) = known_place(finding) {
-            *counts.entry(&ledger.entries[places[place]].id).or_default() += finding.count;
+            *counts.entry(&owners[place].id).or_default() += finding.count;
         }
     }
     let mut out = io::stdout().lock();

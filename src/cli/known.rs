@@ -1,17 +1,11 @@
 //! `crosscheck known`: the ledger of known issues.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::Context;
-
-use super::{Ending, reproduce};
-use crate::campaign::{Group, Trigger};
-use crate::case::{Case, Features};
-use crate::finding::{Finding, Known, Ledger, Probe, triage};
+use super::{Ending, read_case, reproduce};
+use crate::finding::{Known, Ledger, Probe, Sorted, Triage};
 use crate::runtime;
-use crate::verdict::Mismatch;
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
@@ -63,21 +57,15 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
 }
 
 fn add(ledger: &Ledger, text: &str, ids: &[runtime::RuntimeId], probe: &mut Probe) -> anyhow::Result<Ending> {
-    let case = read(text)?;
-    let mut groups: BTreeMap<(Mismatch, Features), Group> = BTreeMap::new();
-    for kind in probe.ids().iter().map(|id| id.kind.clone()) {
-        let shown = probe.look(&case, &kind).map(|sighting| sighting.configurations).unwrap_or_default();
-        for mismatch in shown.into_iter().flat_map(|(_, mismatches, _)| mismatches) {
-            groups.insert((mismatch, Features::of(&case)), Group { case: case.clone(), count: 1 });
-        }
-    }
-    let findings = triage(&groups, &|| runtime::open(ids), 1, &|_, _| {})?;
-    let known: Vec<Trigger> = ledger.triggers(probe).concat();
-    let is_new = |finding: &&Finding| !known.iter().any(|known| known.explains_all_of(&finding.trigger));
-    let new: Vec<&Finding> = findings.iter().filter(is_new).collect();
-    anyhow::ensure!(!findings.is_empty(), "{case} shows no mismatch on these runtimes");
+    let case = read_case(text)?;
+    let mismatches = probe.mismatches(&case);
+    anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
+    let mut triage = Triage::new(ledger.owned_triggers(probe).1);
     let mut runtimes = runtime::open(ids)?;
-    for finding in &new {
+    let mut new = 0;
+    for (mismatch, features) in &mismatches {
+        let Sorted::New(finding) = triage.sort(&case, mismatch, features, probe) else { continue };
+        new += 1;
         let kind = &finding.trigger.mismatch.runtime;
         let version = probe.ids().into_iter().find(|id| id.kind == *kind).map_or_else(String::new, |id| id.version);
         let known = Known::of(finding.name(), &finding.trigger, &finding.case, &version);
@@ -85,17 +73,6 @@ fn add(ledger: &Ledger, text: &str, ids: &[runtime::RuntimeId], probe: &mut Prob
         println!("{} is in {}: say there what is wrong and why", finding.name(), path.display());
         println!("Saved {}", finding.save(Path::new("."), &mut runtimes)?.display());
     }
-    println!("{} findings, {} of them new.", findings.len(), new.len());
+    println!("{} mismatches, {new} new findings.", mismatches.len());
     Ok(Ending::NothingWrong)
-}
-
-/// A case from its text, or from a file.
-fn read(text: &str) -> anyhow::Result<Case> {
-    if let Ok(case) = text.parse() {
-        return Ok(case);
-    }
-    let contents = std::fs::read_to_string(text)
-        .with_context(|| format!("`{text}` is neither a case ({}) nor a file", text.parse::<Case>().unwrap_err()))?;
-    let line = contents.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
-    line.parse().with_context(|| format!("{text} holds no case"))
 }

@@ -5,10 +5,17 @@ mod coverage;
 mod exhaust;
 mod known;
 mod run;
+mod save;
 
+use std::fs;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
+
+use crate::case::Case;
+use crate::files::quoted;
+use crate::runtime;
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
 #[derive(Debug, Parser)]
@@ -25,6 +32,7 @@ enum Command {
     Exhaust(exhaust::Arguments),
     Coverage(coverage::Arguments),
     Known(known::Arguments),
+    Save(save::Arguments),
 }
 
 /// The folder where a campaign leaves what other commands read.
@@ -43,12 +51,14 @@ enum Ending {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
+    runtime::take_no_back_traces();
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
+        Command::Save(arguments) => save::run(&arguments),
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
@@ -68,9 +78,21 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     kind == Some(std::io::ErrorKind::BrokenPipe)
 }
 
+/// A case from its text, or from a file that holds one.
+fn read_case(text: &str) -> anyhow::Result<Case> {
+    let error = match text.parse::<Case>() {
+        Ok(case) => return Ok(case),
+        Err(error) => error,
+    };
+    let contents =
+        fs::read_to_string(text).with_context(|| format!("`{text}` is neither a case ({error}) nor a file"))?;
+    let line = contents.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
+    line.parse().with_context(|| format!("{text} holds no case"))
+}
+
 /// The command that runs a case again, ready to paste into a shell.
 fn reproduce(case: &str) -> String {
-    format!("crosscheck run '{}'", case.replace('\'', r"'\''"))
+    format!("crosscheck run {}", quoted(case))
 }
 
 #[cfg(test)]

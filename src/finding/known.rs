@@ -103,6 +103,12 @@ impl Ledger {
         self.entries.iter().map(of).collect()
     }
 
+    /// The triggers of all entries in one list, and the entry of each.
+    pub fn owned_triggers(&self, probe: &mut Probe) -> (Vec<&Known>, Vec<Trigger>) {
+        let triggers = self.entries.iter().zip(self.triggers(probe));
+        triggers.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
+    }
+
     /// Adds an entry to the file of a runtime kind, in the checkout that this is run in.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! It works on the structure of a case, never on bytes. Its predicate is "the same mismatch", so that it does not slide
 //! into another bug, and it is deterministic.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::campaign::{Examination, examine};
 use crate::case::{Case, Features, Generated, shrink};
@@ -75,6 +75,15 @@ impl Probe {
             (id.clone(), mismatches, matches!(judgement, Judgement::Unsupported(_)))
         });
         Some(Sighting { configurations: configurations.collect(), examination })
+    }
+
+    /// Every mismatch that a case shows, each once, with the features of the case.
+    pub fn mismatches(&mut self, case: &Case) -> Vec<(Mismatch, Features)> {
+        let kinds: BTreeSet<String> = self.ids().into_iter().map(|id| id.kind).collect();
+        let sightings = kinds.iter().filter_map(|kind| self.look(case, kind)).collect::<Vec<_>>();
+        let shown = sightings.into_iter().flat_map(|sighting| sighting.configurations);
+        let shown: BTreeSet<Mismatch> = shown.flat_map(|(_, mismatches, _)| mismatches).collect();
+        shown.into_iter().map(|mismatch| (mismatch, Features::of(case))).collect()
     }
 
     /// Whether a case shows a mismatch in any configuration.

@@ -1,10 +1,24 @@
 //! A runtime for tests: right, but for the faults that are planted in it.
 
-use super::{Execution, OpenError, Runtime, RuntimeId, open, select};
+use prost::Message;
+
+use super::{Execution, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, open, select};
 use crate::model::Job;
+use crate::model::proto::ModelProto;
+use crate::tensor::{ElementType, Tensor};
 
 /// A planted fault: may change what came of a job.
 pub(crate) type Fault = fn(&Job, &mut Execution);
+
+/// Faults to plant, by name.
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
+    ("short-shape", short_shape),
+    ("swapped-flatten", swapped_flatten),
+    ("no-high-rank", no_high_rank),
+    ("wrong-type", wrong_type),
+    ("panics-on-zero", panics_on_zero),
+    ("truncated-target", truncated_target),
+];
 
 struct Liar {
     id: RuntimeId,
@@ -16,6 +30,17 @@ struct Liar {
 pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
     Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec() }))
+}
+
+/// The in-house runtime with faults by name, such as `short-shape,wrong-type`.
+pub(crate) fn named(list: &str) -> Result<Box<dyn Runtime>, OpenError> {
+    let fault = |name: &str| {
+        let names = || FAULTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let reason = || format!("there is no fault `{name}`; there are {}", names());
+        let known = FAULTS.iter().find(|(own, _)| *own == name).map(|(_, fault)| *fault);
+        known.ok_or_else(|| OpenError { runtime: "liar".to_owned(), reason: reason() })
+    };
+    liar(&list.split(',').map(fault).collect::<Result<Vec<Fault>, _>>()?)
 }
 
 /// The in-house runtime.
@@ -34,5 +59,83 @@ impl Runtime for Liar {
             self.faults.iter().for_each(|fault| fault(job, execution));
         }
         executions
+    }
+}
+
+fn is(job: &Job, operator: &str) -> bool {
+    let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph);
+    graph.is_some_and(|graph| graph.node.iter().any(|node| node.op_type.as_deref() == Some(operator)))
+}
+
+fn answer(execution: &Execution) -> Option<&Tensor> {
+    match &execution.outcome {
+        Outcome::Answer(outputs) => outputs.first().map(|output| &output.tensor),
+        _ => None,
+    }
+}
+
+fn give(execution: &mut Execution, tensor: Option<Tensor>) {
+    if let Some(tensor) = tensor {
+        *execution = Execution::answer(vec![Output::new(tensor)], vec![]);
+    }
+}
+
+/// Shape loses its last dim when there are three or more.
+pub(crate) fn short_shape(job: &Job, execution: &mut Execution) {
+    if is(job, "Shape") {
+        let dims = answer(execution).and_then(Tensor::int64s).filter(|dims| dims.len() >= 3);
+        give(execution, dims.map(|dims| Tensor::vector(&dims[..dims.len() - 1])));
+    }
+}
+
+/// Flatten swaps its halves.
+pub(crate) fn swapped_flatten(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten") {
+        let swapped = answer(execution).and_then(|t| t.with_dims(t.dims().iter().rev().copied().collect()).ok());
+        give(execution, swapped);
+    }
+}
+
+/// Reshape refuses to give rank 4 and more.
+pub(crate) fn no_high_rank(job: &Job, execution: &mut Execution) {
+    if is(job, "Reshape") && answer(execution).is_some_and(|t| t.rank() >= 4) {
+        execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Value };
+    }
+}
+
+/// bfloat16 comes back as float16.
+pub(crate) fn wrong_type(job: &Job, execution: &mut Execution) {
+    if is(job, "Reshape") {
+        let other = answer(execution).filter(|t| t.element_type() == ElementType::Bfloat16).and_then(|t| {
+            let bits = (0..t.len()).map(|i| t.element_bits(i));
+            Tensor::from_element_bits(ElementType::Float16, t.dims().to_vec(), bits).ok()
+        });
+        give(execution, other);
+    }
+}
+
+/// Flatten panics on zero-size data.
+pub(crate) fn panics_on_zero(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten") && answer(execution).is_some_and(Tensor::is_empty) {
+        execution.outcome = Outcome::Panicked { stage: Stage::Run };
+    }
+}
+
+/// Entries of a target shape that is fed at run lose their high 32 bits.
+#[expect(clippy::cast_possible_truncation, reason = "the planted fault")]
+pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
+    if !is(job, "Reshape") {
+        return;
+    }
+    let mut cut = job.clone();
+    for (_, tensor) in cut.feeds.iter_mut().skip(1) {
+        let Some(numbers) = tensor.int64s() else { continue };
+        let low = numbers.iter().map(|&number| i64::from(number as i32).cast_unsigned());
+        if let Ok(cut) = Tensor::from_element_bits(ElementType::Int64, tensor.dims().to_vec(), low.map(u128::from)) {
+            *tensor = cut;
+        }
+    }
+    if let Ok(mut honest) = honest() {
+        *execution = honest.execute(&[cut]).remove(0);
     }
 }

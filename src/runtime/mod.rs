@@ -3,7 +3,7 @@
 //! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`].
 
 mod in_house;
-#[cfg(test)]
+#[cfg(any(test, feature = "planted"))]
 pub(crate) mod liar;
 mod onnxruntime;
 mod outcome;
@@ -95,6 +95,13 @@ pub fn select(list: Option<&str>) -> Result<Vec<RuntimeId>, OpenError> {
         selected.extend(rows.into_iter().filter(|id| !selected.contains(id)).collect::<Vec<_>>());
     }
     Ok(selected)
+}
+
+/// Keeps errors of runtimes in Rust from taking a back-trace each: they are outcomes like any other, and many. To be called
+/// before a thread is started and an error is made.
+pub fn take_no_back_traces() {
+    // SAFETY: the caller has not started a thread, so none reads the environment meanwhile.
+    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
 }
 
 /// Opens runtimes. None of them is left out in silence: the first that cannot take part is the error.

@@ -1,0 +1,96 @@
+//! The targets as libFuzzer runs them, on any toolchain: without instrumentation all that guides them is what they show of
+//! the runtimes.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use onnx_crosscheck::fuzzing;
+
+/// The binary of each target.
+const TARGETS: [(&str, &str); 4] = [
+    ("shape", env!("CARGO_BIN_EXE_shape")),
+    ("flatten", env!("CARGO_BIN_EXE_flatten")),
+    ("reshape", env!("CARGO_BIN_EXE_reshape")),
+    ("any", env!("CARGO_BIN_EXE_any")),
+];
+
+fn run(binary: &str, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
+    let artifacts = format!("-artifact_prefix={}/", folder.display());
+    let mut command = Command::new(binary);
+    command.current_dir(folder).envs(settings.iter().copied()).args(arguments).arg(artifacts).arg("-seed=1");
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output, text)
+}
+
+fn seeds(target: &str) -> String {
+    format!("{}/../corpus/{target}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn count(folder: &Path) -> usize {
+    fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn there_is_a_target_for_each_operator_and_one_for_all() {
+    assert_eq!(fuzzing::targets(), TARGETS.map(|(target, _)| target));
+}
+
+#[test]
+fn every_target_runs_its_seeds_and_mutates_them() {
+    for (target, binary) in TARGETS {
+        let folder = tempfile::tempdir().unwrap();
+        let grown = folder.path().join("corpus");
+        fs::create_dir(&grown).unwrap();
+        let (output, text) = run(binary, folder.path(), &[], &["-runs=600", "corpus", &seeds(target)]);
+        assert!(output.status.success() && text.contains("Done 600 runs"), "{target}: {text}");
+        assert!(count(&grown) > 20, "{target} found nothing to keep beside the seeds: {text}");
+    }
+}
+
+#[test]
+fn from_nothing_only_guidance_keeps_cases() {
+    let (target, binary) = TARGETS[3];
+    for (guidance, keeps) in [("0", false), ("1", true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let grown = folder.path().join("corpus");
+        fs::create_dir(&grown).unwrap();
+        let settings = [("CROSSCHECK_GUIDANCE", guidance), ("CROSSCHECK_SAVE_TO", "findings")];
+        let (output, text) = run(binary, folder.path(), &settings, &["-runs=300", "corpus"]);
+        assert!(output.status.success(), "{target}: {text}");
+        assert_eq!(count(&grown) > 20, keeps, "guidance {guidance} kept {}", count(&grown));
+    }
+}
+
+#[test]
+fn a_new_finding_ends_the_run_with_its_case_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let ignore = ("CROSSCHECK_IGNORE_KNOWN", "1");
+    let (output, text) = run(TARGETS[1].1, folder.path(), &[ignore], &["-runs=300", &seeds("flatten")]);
+    assert!(!output.status.success());
+    for part in ["New finding: tract of Flatten", "signature: tract | Flatten", "crosscheck run '", "crosscheck save '"]
+    {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+    let mut files = fs::read_dir(folder.path()).unwrap().flatten();
+    let artifact = files.find(|file| file.file_name().to_string_lossy().starts_with("crash-")).expect("an artifact");
+    let case = fs::read_to_string(artifact.path()).unwrap();
+    assert!(case.parse::<onnx_crosscheck::case::Case>().is_ok(), "{case}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let settings = [ignore, ("CROSSCHECK_SAVE_TO", "findings")];
+    let (output, text) = run(TARGETS[1].1, folder.path(), &settings, &["-runs=300", &seeds("flatten")]);
+    assert!(output.status.success(), "{text}");
+    assert!(count(&folder.path().join("findings/corpus/regressions")) > 5, "{text}");
+}
+
+#[test]
+fn a_setting_that_cannot_be_ends_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, value) in [("CROSSCHECK_GUIDANCE", "maybe"), ("CROSSCHECK_RUNTIMES", "onnxruntme")] {
+        let (output, text) = run(TARGETS[0].1, folder.path(), &[(name, value)], &["-runs=1"]);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(value), "{text}");
+    }
+}

@@ -1,0 +1,391 @@
+//! Mutation of a case by its structure, for a fuzzer: one small change, or the parts of two cases in one.
+//!
+//! Everything here is total: any case and any seed give a case that keeps the limits.
+
+use arbitrary::{Result, Unstructured};
+use mutatis::{Candidates, Mutate, Session};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::{Generator, contents, shape_wiring, values, wiring};
+use crate::case::{Case, Contents, Operand, shrink};
+use crate::operator::{Attribute, AttributeValue, Role, Version};
+use crate::tensor::{ElementType, element_count};
+
+/// A change to a case; one that has nothing to change leaves it as it is.
+type Move = fn(&mut Case, &mut Unstructured) -> Result<()>;
+
+/// Every kind of change, with how often it is drawn.
+const MOVES: &[(u32, Move)] = &[
+    (5, change_entry),
+    (3, change_target_length),
+    (4, fit_target),
+    (4, change_dim),
+    (3, change_rank),
+    (5, change_attribute),
+    (3, toggle_attribute),
+    (4, rewire),
+    (3, retype),
+    (1, refill),
+    (3, change_opset),
+    (1, change_operands),
+    (1, reshape_shape),
+];
+
+/// Elements that a mutated case may have in all: more only costs time.
+const MAX_ELEMENTS: usize = 1 << 14;
+/// Changes that are tried before a case is drawn anew.
+const TRIES: u64 = 8;
+
+impl Generator {
+    /// A mutated case. It is drawn anew if no change will do.
+    pub fn mutate(&self, case: &Case, seed: u64) -> Case {
+        let mut session = Session::new().seed(seed);
+        for _ in 0..TRIES {
+            let mut mutated = case.clone();
+            if session.mutate_with(&mut Mutator, &mut mutated).is_ok() && mutated != *case && self.takes(&mutated) {
+                return mutated;
+            }
+        }
+        self.case(seed, 0).case
+    }
+
+    /// A case that is simpler than the given one, or the same if there is none.
+    pub fn simplify(&self, case: &Case, seed: u64) -> Case {
+        let mut simpler = case.clone();
+        match Session::new().seed(seed).shrink(true).mutate_with(&mut Mutator, &mut simpler) {
+            Ok(()) if self.takes(&simpler) => simpler,
+            _ => case.clone(),
+        }
+    }
+
+    /// A case with some parts of one and the rest of the other; the operator is that of the first.
+    pub fn cross_over(&self, first: &Case, second: &Case, seed: u64) -> Case {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut of_second = || rng.next_u32() % 2 == 1;
+        let mut crossed = first.clone();
+        if of_second() {
+            crossed.opset = second.opset;
+        }
+        if of_second() {
+            crossed.attributes.clone_from(&second.attributes);
+        }
+        for (mine, theirs) in crossed.operands.iter_mut().zip(&second.operands) {
+            if of_second() {
+                mine.clone_from(theirs);
+            }
+        }
+        if self.takes(&crossed) { crossed } else { self.mutate(first, seed) }
+    }
+
+    /// Whether a case is one of this generator's operators, and small.
+    fn takes(&self, case: &Case) -> bool {
+        let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
+        self.operators.contains(&case.operator)
+            && counts.fold(0, usize::saturating_add) <= MAX_ELEMENTS
+            && case.operands.iter().flatten().all(|operand| operand.check_limits().is_ok())
+    }
+}
+
+/// Mutates a case by one of [`MOVES`], or takes one step of the minimizer if it is to shrink.
+struct Mutator;
+
+impl Mutate<Case> for Mutator {
+    fn mutate(&mut self, candidates: &mut Candidates, case: &mut Case) -> mutatis::Result<()> {
+        if candidates.shrink() {
+            let simpler = shrink::candidates(case);
+            let count = u32::try_from(simpler.len()).unwrap_or(u32::MAX);
+            return candidates.mutation_group(count, |_, which| {
+                *case = simpler[which as usize].clone();
+                Ok(())
+            });
+        }
+        for &(weight, change) in MOVES {
+            candidates.mutation_group(weight, |context, _| {
+                let mut entropy = [0; 256];
+                context.rng().gen_bytes(&mut entropy);
+                // Entropy that runs out is drawn as zeros, so this never fails.
+                let _ = change(case, &mut Unstructured::new(&entropy));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn version(case: &Case) -> Option<&'static Version> {
+    case.operator.version_at(case.opset)
+}
+
+fn dims(case: &Case) -> Vec<i64> {
+    case.operands.first().and_then(Option::as_ref).map_or_else(Vec::new, |data| data.dims.clone())
+}
+
+/// Gives the data other dims. Contents that are written out no longer fit.
+fn set_dims(case: &mut Case, dims: Vec<i64>) {
+    if let Some(Some(data)) = case.operands.first_mut() {
+        if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
+            data.contents = Contents::Count;
+        }
+        data.dims = dims;
+    }
+}
+
+/// A number near a boundary, or one that the case has already.
+fn number(case: &Case, u: &mut Unstructured) -> Result<i64> {
+    let mut pool = dims(case);
+    pool.extend(case.target().unwrap_or_default());
+    if !pool.is_empty() && u.ratio(1, 4)? {
+        let known = *u.choose(&pool)?;
+        return Ok(known.wrapping_add(*u.choose(&[0, 1, -1, 1 << 32, -(1 << 32)])?));
+    }
+    values::axis(u, values::rank(&dims(case)))
+}
+
+fn change_entry(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let Some(mut target) = case.target().filter(|target| !target.is_empty()) else { return Ok(()) };
+    let place = u.choose_index(target.len())?;
+    target[place] = if u.ratio(1, 2)? { *u.choose(&[-1, 0, 1, 2])? } else { number(case, u)? };
+    *case = shrink::with_target(case, target);
+    Ok(())
+}
+
+fn change_target_length(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let Some(mut target) = case.target() else { return Ok(()) };
+    if target.is_empty() || u.ratio(1, 2)? {
+        let entry = *u.choose(&[1, -1, 0, 2])?;
+        target.insert(u.int_in_range(0..=target.len())?, entry);
+    } else {
+        let place = u.choose_index(target.len())?;
+        target.remove(place);
+    }
+    *case = shrink::with_target(case, target);
+    Ok(())
+}
+
+/// Draws a target that the data can take.
+fn fit_target(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let flag = |attribute: &Attribute| matches!(attribute.value, AttributeValue::Int(1));
+    let allowzero = i64::from(case.attributes.iter().any(flag));
+    if case.target().is_some() {
+        let target = values::target(u, &dims(case), allowzero)?;
+        *case = shrink::with_target(case, target);
+    }
+    Ok(())
+}
+
+fn change_dim(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let mut dims = dims(case);
+    if !dims.is_empty() {
+        let place = u.choose_index(dims.len())?;
+        let vast = dims.contains(&0) && u.ratio(1, 8)?;
+        dims[place] =
+            if vast { *u.choose(&[1 << 31, 1 << 32, 1 << 62, i64::MAX])? } else { *u.choose(&[0, 1, 2, 3, 7, 16])? };
+        set_dims(case, dims);
+    }
+    Ok(())
+}
+
+fn change_rank(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let mut own = dims(case);
+    match u.int_in_range(0_u8..=3)? {
+        0 => own = values::dims(u)?,
+        1 if !own.is_empty() => {
+            let place = u.choose_index(own.len())?;
+            own.remove(place);
+        }
+        _ => {
+            let size = *u.choose(&[1, 0, 2, 3])?;
+            own.insert(u.int_in_range(0..=own.len())?, size);
+        }
+    }
+    set_dims(case, own);
+    Ok(())
+}
+
+fn change_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    if case.attributes.is_empty() {
+        return toggle_attribute(case, u);
+    }
+    let place = u.choose_index(case.attributes.len())?;
+    let value = if u.ratio(1, 3)? { *u.choose(&[0, 1, -1, 2])? } else { number(case, u)? };
+    case.attributes[place].value = match &case.attributes[place].value {
+        AttributeValue::Ints(own) => AttributeValue::Ints(own.iter().copied().chain([value]).take(8).collect()),
+        _ => AttributeValue::Int(value),
+    };
+    Ok(())
+}
+
+/// Adds an attribute, most often a declared one, or takes one away.
+fn toggle_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let declared = version(case).map_or(&[][..], |version| version.attributes);
+    if !case.attributes.is_empty() && u.ratio(2, 5)? {
+        let place = u.choose_index(case.attributes.len())?;
+        case.attributes.remove(place);
+    } else if !declared.is_empty() {
+        let spec = u.choose(declared)?;
+        let value = match spec.role {
+            Role::TargetShape | Role::Ignored => AttributeValue::Ints(values::wild_target(u, &dims(case))?),
+            Role::Flag => AttributeValue::Int(*u.choose(&[0, 1, 1, 2, -1])?),
+            _ => AttributeValue::Int(number(case, u)?),
+        };
+        // Twice only now and then.
+        if u.ratio(7, 8)? {
+            case.attributes.retain(|attribute| attribute.name != spec.name);
+        }
+        case.attributes.push(Attribute { name: spec.name.to_owned(), value });
+    } else {
+        case.attributes.push(Attribute { name: "axis".to_owned(), value: AttributeValue::Int(0) });
+    }
+    Ok(())
+}
+
+/// An operand that is there.
+fn operand<'a>(case: &'a mut Case, u: &mut Unstructured) -> Result<Option<(usize, &'a mut Operand)>> {
+    let mut operands: Vec<_> =
+        case.operands.iter_mut().enumerate().filter_map(|(i, o)| Some((i, o.as_mut()?))).collect();
+    if operands.is_empty() {
+        return Ok(None);
+    }
+    let place = u.choose_index(operands.len())?;
+    Ok(Some(operands.swap_remove(place)))
+}
+
+fn rewire(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    if let Some((place, operand)) = operand(case, u)? {
+        operand.wiring = if place == 0 { wiring(u)? } else { shape_wiring(u)? };
+    }
+    Ok(())
+}
+
+fn retype(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let own = version(case).map_or(&ElementType::ALL[..], |version| version.element_types);
+    if let Some((place, operand)) = operand(case, u)? {
+        // A shape of another type is one case in many.
+        if place == 0 || u.ratio(1, 8)? {
+            operand.element_type = if u.ratio(7, 8)? { *u.choose(own)? } else { *u.choose(&ElementType::ALL)? };
+            if matches!(operand.contents, Contents::Bits(_) | Contents::Strings(_)) {
+                operand.contents = Contents::Count;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refill(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    if let Some(Some(data)) = case.operands.first_mut() {
+        data.contents = contents(u)?;
+    }
+    Ok(())
+}
+
+/// Goes to a version of the operator, and where the target shape is an operand or an attribute there, takes it along.
+fn change_opset(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    let versions = case.operator.versions;
+    let newer = u.choose(versions)?;
+    let target = case.target();
+    case.opset = u.int_in_range(case.operator.opsets(newer))?;
+    let Some(target) = target else { return Ok(()) };
+    let spec = newer.attributes.iter().find(|spec| spec.role == Role::TargetShape);
+    case.attributes.retain(|attribute| !matches!(attribute.value, AttributeValue::Ints(_)));
+    if let Some(spec) = spec {
+        case.operands.truncate(newer.inputs.len());
+        case.attributes.push(Attribute { name: spec.name.to_owned(), value: AttributeValue::Ints(target) });
+    } else if case.operands.len() < newer.inputs.len() {
+        case.operands.push(Some(Operand { wiring: shape_wiring(u)?, ..Operand::vector(&target) }));
+    }
+    Ok(())
+}
+
+fn change_operands(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    match u.int_in_range(0_u8..=2)? {
+        0 => {
+            case.operands.pop();
+        }
+        1 if case.operands.len() < 4 => case.operands.push(Some(Operand::vector(&[1]))),
+        _ => {
+            if let Some(last) = case.operands.last_mut() {
+                *last = None;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Gives the shape operand another rank.
+fn reshape_shape(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+    if let Some(Some(shape)) = case.operands.get_mut(1) {
+        let length = element_count(&shape.dims).and_then(|count| i64::try_from(count).ok()).unwrap_or(0);
+        shape.dims = match (length, u.int_in_range(0_u8..=2)?) {
+            (1, 0) => vec![],
+            (_, 1) => vec![1, length],
+            _ => vec![length],
+        };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::case::Features;
+
+    #[test]
+    fn a_mutated_case_is_another_one_of_the_notation_and_the_same_for_the_same_seed() {
+        let generator = Generator::default();
+        for index in 0..3000 {
+            let case = generator.case(3, index).case;
+            let mutated = generator.mutate(&case, index);
+            assert_ne!(mutated, case);
+            assert_eq!(mutated, generator.mutate(&case, index));
+            assert_eq!(mutated.to_string().parse().as_ref(), Ok(&mutated), "{mutated}");
+            // What it demands can always be said.
+            let _ = mutated.expectation(&mutated.tensors());
+        }
+    }
+
+    #[test]
+    fn from_one_case_mutation_reaches_every_version_wiring_and_most_types() {
+        let generator = Generator::new(vec!["Reshape".parse().unwrap()]);
+        let mut case: Case = "Reshape@28 float[2,3] int64[1]{6}".parse().unwrap();
+        let mut seen: [BTreeSet<String>; 4] = Default::default();
+        for seed in 0..20_000 {
+            case = generator.mutate(&case, seed);
+            assert_eq!(case.operator.name, "Reshape");
+            seen[0].insert(case.operator.version_at(case.opset).unwrap().since.to_string());
+            for operand in case.operands.iter().flatten() {
+                seen[1].insert(operand.wiring.to_string());
+                seen[2].insert(operand.element_type.to_string());
+            }
+            seen[3].insert(Features::of(&case).to_string());
+        }
+        assert_eq!((seen[0].len(), seen[1].len(), seen[2].len()), (9, 8, 26));
+        assert!(seen[3].len() > 5000, "{} sets of features", seen[3].len());
+    }
+
+    #[test]
+    fn crossing_over_takes_parts_of_both() {
+        let generator = Generator::default();
+        let first: Case = "Flatten@9 axis=2 float[2,3]".parse().unwrap();
+        let second: Case = "Flatten@25 axis=-1 int8[7]:constant".parse().unwrap();
+        let crossed: BTreeSet<String> =
+            (0..64).map(|seed| generator.cross_over(&first, &second, seed).to_string()).collect();
+        for line in
+            ["Flatten@25 axis=2 float[2,3]", "Flatten@9 axis=-1 float[2,3]", "Flatten@9 axis=2 int8[7]:constant"]
+        {
+            assert!(crossed.contains(line), "{crossed:#?}");
+        }
+    }
+
+    #[test]
+    fn simplifying_comes_to_an_end() {
+        let generator = Generator::default();
+        let mut case = generator.case(1, 40).case;
+        for seed in 0..2000 {
+            case = generator.simplify(&case, seed);
+        }
+        assert!(shrink::candidates(&case).is_empty() || case.to_string().len() < 40, "{case}");
+    }
+}

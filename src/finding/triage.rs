@@ -1,0 +1,127 @@
+//! Triage: telling a new defect from those that are known, and bringing many mismatches down to few findings.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::{Extent, Finding, Probe, minimize};
+use crate::campaign::{Group, Opener, Trigger};
+use crate::case::{Case, Features};
+use crate::runtime::OpenError;
+use crate::verdict::Mismatch;
+
+/// Sorts mismatches into known defects and new ones, one at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Triage {
+    known: Vec<Trigger>,
+    /// What was seen to lead to a known defect, beside its own trigger.
+    ways: Vec<(Trigger, usize)>,
+}
+
+/// What a mismatch turned out to be.
+#[derive(Debug)]
+pub enum Sorted {
+    /// The defect at this place among the known ones.
+    Known(usize),
+    /// A new one, which is known from now on: the next place is its own. Its count is 0.
+    New(Box<Finding>),
+}
+
+impl Triage {
+    pub fn new(known: Vec<Trigger>) -> Triage {
+        Triage { known, ways: Vec::new() }
+    }
+
+    /// Sorts the mismatch of a case. One whose features hold the trigger of a known defect is that defect; any other is
+    /// minimized, and then looked at again.
+    pub fn sort(&mut self, case: &Case, mismatch: &Mismatch, features: &Features, probe: &mut Probe) -> Sorted {
+        let way = self.ways.iter().find(|(way, _)| way.explains(mismatch, features)).map(|(_, place)| *place);
+        if let Some(place) = way.or_else(|| self.explaining(mismatch, features)) {
+            return Sorted::Known(place);
+        }
+        let minimized = minimize(case, mismatch, probe);
+        if let Some(place) = self.explaining(mismatch, &minimized.features) {
+            // Less than the trigger would cover more than the defect.
+            if features.weight() >= self.known[place].features.weight() {
+                self.ways.push((Trigger { mismatch: mismatch.clone(), features: features.clone() }, place));
+            }
+            return Sorted::Known(place);
+        }
+        let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
+        self.known.push(trigger.clone());
+        Sorted::New(Box::new(Finding {
+            extent: Extent::measure(&minimized.case, mismatch, probe),
+            trigger,
+            case: minimized.case,
+            count: 0,
+            executions: minimized.executions,
+            message: minimized.message,
+        }))
+    }
+
+    fn explaining(&self, mismatch: &Mismatch, features: &Features) -> Option<usize> {
+        self.known.iter().position(|known| known.explains(mismatch, features))
+    }
+}
+
+/// Brings groups of mismatches down to findings, the most severe first; `progress` hears how many groups are done.
+///
+/// Those of one mismatch are taken in order, the ones with the fewest features first. The result does not depend on the
+/// number of threads.
+///
+/// # Errors
+/// If a runtime cannot be opened.
+pub fn triage(
+    groups: &BTreeMap<(Mismatch, Features), Group>,
+    open: Opener,
+    threads: usize,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Vec<Finding>, OpenError> {
+    let mut mismatches: BTreeMap<&Mismatch, Vec<(&Features, &Group)>> = BTreeMap::new();
+    for ((mismatch, features), group) in groups {
+        mismatches.entry(mismatch).or_default().push((features, group));
+    }
+    // The longest work first, so that no thread is left alone with it.
+    let mut work: Vec<_> = mismatches.into_iter().collect();
+    work.sort_by_key(|(_, groups)| groups.len());
+    let threads = threads.clamp(1, work.len().max(1));
+    let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let thread = || -> Result<Vec<Finding>, OpenError> {
+        let mut probe = Probe::new(open()?);
+        let mut findings = Vec::new();
+        while let Some((mismatch, own)) = take() {
+            let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
+            findings.extend(triage_one(mismatch, own, &mut probe, &count));
+        }
+        Ok(findings)
+    };
+    let parts: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    let mut findings = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
+    Ok(findings)
+}
+
+/// The findings among the groups of one mismatch.
+fn triage_one(
+    mismatch: &Mismatch,
+    mut groups: Vec<(&Features, &Group)>,
+    probe: &mut Probe,
+    count: &dyn Fn(),
+) -> Vec<Finding> {
+    groups
+        .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
+    let (mut triage, mut findings) = (Triage::default(), Vec::<Finding>::new());
+    for (features, group) in groups {
+        match triage.sort(&group.case, mismatch, features, probe) {
+            Sorted::Known(place) => findings[place].count += group.count,
+            Sorted::New(finding) => findings.push(Finding { count: group.count, ..*finding }),
+        }
+        count();
+    }
+    findings
+}

@@ -1,0 +1,124 @@
+//! What a fuzzer cannot see of a prebuilt library: how it reacts. Each new reaction is shown to libFuzzer as if it were a
+//! new branch, so that it keeps the case that led there.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::campaign::Examination;
+use crate::case::{Generated, Size};
+use crate::operator::Expectation;
+use crate::runtime::{Execution, Outcome};
+use crate::verdict::{Discrepancy, Judgement, reaction};
+
+/// Counters, each one byte: enough that some thousands of reactions hardly ever share one.
+const COUNTERS: usize = 1 << 15;
+
+/// libFuzzer reads these beside its own after each run, and sets them to 0 before it. Nothing else reads them, so without
+/// `used` they would be optimized away.
+#[repr(align(64))]
+struct Counters([AtomicU8; COUNTERS]);
+
+#[cfg_attr(target_os = "linux", unsafe(link_section = "__libfuzzer_extra_counters"))]
+#[used]
+static EXTRA_COUNTERS: Counters = Counters([const { AtomicU8::new(0) }; COUNTERS]);
+
+/// A number for everything that a case was seen to do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Observation {
+    /// The outcomes of all runtimes together.
+    pub(super) outcomes: u64,
+    /// Operator version and element type.
+    pub(super) cell: u64,
+    /// Whatever else is worth keeping a case for.
+    others: Vec<u64>,
+}
+
+impl Observation {
+    pub(super) fn of(generated: &Generated, examination: &Examination) -> Observation {
+        let case = &generated.case;
+        let version = case.operator.version_at(case.opset).map(|version| version.since);
+        let data = case.operands.first().and_then(Option::as_ref);
+        let rule = generated.expectation.rule();
+        let kind = match &generated.expectation {
+            Expectation::Defined(_) => 0_u8,
+            Expectation::Reject { .. } => 1,
+            Expectation::Unspecified { .. } => 2,
+        };
+        let name = case.operator.name;
+        let rows = || examination.executions.iter().zip(&examination.judgements).enumerate();
+        let reactions: Vec<u64> =
+            rows().map(|(row, (execution, judgement))| number((row, react(execution), verdict(judgement)))).collect();
+        let mut others = vec![number((name, version, kind, rule))];
+        others.extend(reactions.iter().map(|reaction| number((name, version, reaction))));
+        Observation {
+            outcomes: number((name, kind, rule, &reactions)),
+            cell: number((name, version, data.map(|data| data.element_type))),
+            others,
+        }
+    }
+
+    /// Shows it to libFuzzer.
+    pub(super) fn show(&self) {
+        for &number in [self.outcomes, self.cell].iter().chain(&self.others) {
+            let index = usize::try_from(number % COUNTERS as u64).unwrap_or(0);
+            EXTRA_COUNTERS.0[index].store(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What a runtime did, without values: the kind of outcome, the neutral class of an error, the rank and the kinds of dims
+/// of an answer.
+fn react(execution: &Execution) -> impl Hash + use<> {
+    let outcome = &execution.outcome;
+    let (kind, stage) = match outcome {
+        Outcome::Answer(_) => (0, None),
+        Outcome::Refused { stage, .. } => (1, Some(*stage)),
+        Outcome::Unsupported(_) => (2, None),
+        Outcome::Panicked { stage } => (3, Some(*stage)),
+        Outcome::Unclassified { stage } => (4, Some(*stage)),
+    };
+    let answers = match outcome {
+        Outcome::Answer(outputs) => outputs.as_slice(),
+        _ => &[],
+    };
+    let shapes = answers.iter().map(|output| {
+        let dims = output.tensor.dims();
+        let mut sizes: Vec<Size> = dims.iter().map(|&dim| Size::of(dim)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        (dims.len().min(9), sizes)
+    });
+    (kind, reaction(outcome), stage, shapes.collect::<Vec<(usize, Vec<Size>)>>())
+}
+
+/// Whether it agrees, and if not, in what it differs.
+fn verdict(judgement: &Judgement) -> (u8, &[Discrepancy]) {
+    match judgement {
+        Judgement::Agrees => (0, &[]),
+        Judgement::Tolerated(_) => (1, &[]),
+        Judgement::Unsupported(_) => (2, &[]),
+        Judgement::Wrong(found) => (3, found),
+    }
+}
+
+/// The same number for the same value, as long as the program is the same.
+fn number(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What a run has seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) outcomes: HashSet<u64>,
+    pub(super) cells: HashSet<u64>,
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, observation: &Observation) {
+        self.outcomes.insert(observation.outcomes);
+        self.cells.insert(observation.cell);
+    }
+}

@@ -1,0 +1,266 @@
+//! What the fuzz targets call: a case from bytes, its mutation, its execution, and what to do about a finding.
+//!
+//! libFuzzer works on one thread of one process, and so does this: the runtimes are opened once and in this process.
+
+mod guidance;
+mod input;
+mod settings;
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+pub use input::{Input, cross_over, mutate};
+pub use settings::{SETTINGS, Settings, SettingsError};
+
+use crate::campaign::{Examination, examine};
+use crate::case::{Case, Features, Generated};
+use crate::finding::{Finding, Ledger, Probe, Report, Sorted, Triage};
+use crate::model::Job;
+use crate::operator::OPERATORS;
+use crate::runtime::{self, Execution, Runtime, RuntimeId};
+use crate::verdict::{Discrepancy, Judgement, Mismatch};
+use guidance::{Observation, Seen};
+
+/// A fuzz target at work.
+struct Fuzzer {
+    /// Such as `reshape`; `any` is every operator.
+    target: &'static str,
+    settings: Settings,
+    runtimes: Vec<Box<dyn Runtime>>,
+    ids: Vec<RuntimeId>,
+    probe: Probe,
+    triage: Triage,
+    log: Option<Log>,
+    in_runtimes: Rc<Cell<Duration>>,
+}
+
+thread_local! {
+    static FUZZER: RefCell<Option<Fuzzer>> = const { RefCell::new(None) };
+}
+
+/// Whether this is built with debug assertions, as `cargo fuzz` does without `-O`, and with it the runtimes that are linked
+/// in. Then a panic may come from an assertion that the runtime is not shipped with, so a panic is no finding.
+const ASSERTING: bool = cfg!(debug_assertions);
+
+/// Opens the runtimes for a target. What stands in the way is said, and ends the process with status 2.
+pub fn start(target: &'static str) {
+    runtime::take_no_back_traces();
+    match Fuzzer::new(target) {
+        Ok(fuzzer) => {
+            if ASSERTING {
+                eprintln!("Built with debug assertions: panics are not reported. `cargo fuzz run -O` reports them.");
+            }
+            FUZZER.with(|cell| *cell.borrow_mut() = Some(fuzzer));
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            process::exit(2);
+        }
+    }
+}
+
+/// Runs a case. `false` if it is none of the target's, which the corpus need not keep.
+///
+/// A new finding is printed and ends the process, so that libFuzzer keeps the input; or it is saved, if the settings say
+/// to go on.
+///
+/// # Panics
+/// Before [`start`].
+pub fn run(input: &Input) -> bool {
+    FUZZER.with(|cell| {
+        let mut fuzzer = cell.borrow_mut();
+        let fuzzer = fuzzer.as_mut().expect("a target starts first");
+        fuzzer.run(input)
+    })
+}
+
+impl Fuzzer {
+    fn new(target: &'static str) -> anyhow::Result<Fuzzer> {
+        let settings = Settings::from_environment()?;
+        let ids = runtime::select(settings.runtimes.as_deref())?;
+        let mut probe = Probe::new(open(&ids)?);
+        let in_runtimes = Rc::new(Cell::new(Duration::ZERO));
+        let runtimes: Vec<Box<dyn Runtime>> = open(&ids)?
+            .into_iter()
+            .map(|runtime| Box::new(Timed { runtime, total: Rc::clone(&in_runtimes) }) as Box<dyn Runtime>)
+            .collect();
+        let known = if settings.ignore_known { vec![] } else { Ledger::load()?.triggers(&mut probe).concat() };
+        let log = settings.log.as_deref().map(Log::open).transpose()?;
+        let ids = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage: Triage::new(known), log, in_runtimes })
+    }
+
+    fn run(&mut self, input: &Input) -> bool {
+        let case = input.case();
+        if !takes(self.target, case) {
+            return false;
+        }
+        let generated = Generated::given(case.clone());
+        let examination = examine(&generated, &mut self.runtimes, &self.ids);
+        let observation = Observation::of(&generated, &examination);
+        if self.settings.guidance {
+            observation.show();
+        }
+        if let Some(log) = &mut self.log {
+            log.count(&observation, self.in_runtimes.get());
+        }
+        for finding in self.new_findings(&generated, &examination) {
+            self.report(&finding);
+        }
+        true
+    }
+
+    fn new_findings(&mut self, generated: &Generated, examination: &Examination) -> Vec<Finding> {
+        let case = &generated.case;
+        let mut features = None;
+        let mut found = Vec::new();
+        for (index, id) in self.ids.iter().enumerate() {
+            let Judgement::Wrong(discrepancies) = &examination.judgements[index] else { continue };
+            if ASSERTING && discrepancies.contains(&Discrepancy::Panic) {
+                continue;
+            }
+            let features = features.get_or_insert_with(|| Features::of(case));
+            let (rule, execution) = (generated.expectation.rule(), &examination.executions[index]);
+            for mismatch in Mismatch::all(case.operator.name, rule, id, execution, discrepancies) {
+                if let Sorted::New(finding) = self.triage.sort(case, &mismatch, features, &mut self.probe) {
+                    found.push(*finding);
+                }
+            }
+        }
+        found
+    }
+
+    /// Says what was found and how to go on, and then either ends the process or saves the finding.
+    fn report(&mut self, finding: &Finding) {
+        if let Some(log) = &mut self.log {
+            log.found(finding);
+        }
+        let text = describe(finding, &mut self.runtimes);
+        let saved = self.settings.save_to.as_ref().map(|folder| finding.save(folder, &mut self.runtimes));
+        match saved {
+            Some(Ok(path)) => eprintln!("Saved {}", path.display()),
+            // One that cannot be saved must not be lost.
+            Some(Err(error)) => {
+                eprintln!("{text}\nerror: {error}");
+                process::abort();
+            }
+            None => {
+                eprintln!("{text}");
+                process::abort();
+            }
+        }
+    }
+}
+
+/// What a finding is, its minimized case on every runtime, and the commands that reproduce and save it.
+fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
+    let mut text = Vec::new();
+    let case = finding.case.to_string();
+    let quoted = crate::files::quoted(&case);
+    let report = Report::new(&finding.case, runtimes);
+    let written = writeln!(text, "\nNew finding: {}\n", finding.trigger.mismatch)
+        .and_then(|()| report.write(&mut text, true))
+        .and_then(|()| writeln!(text, "\n{}signature: {}\n", finding.extent, finding.signature()))
+        .and_then(|()| writeln!(text, "Minimized in {} executions. Reproduce it with", finding.executions))
+        .and_then(|()| writeln!(text, "    crosscheck run {quoted}\nand save it with\n    crosscheck save {quoted}"));
+    written.expect("memory can be written to");
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Whether a case is of an operator of the target.
+fn takes(target: &str, case: &Case) -> bool {
+    target == ANY || case.operator.name.eq_ignore_ascii_case(target)
+}
+
+/// The target of every operator.
+const ANY: &str = "any";
+
+/// Every target: the operators, and all of them together.
+pub fn targets() -> Vec<String> {
+    let operators = OPERATORS.iter().map(|operator| operator.name.to_lowercase());
+    operators.chain([ANY.to_owned()]).collect()
+}
+
+/// Opens runtimes, and the one with a planted fault if there is to be one.
+fn open(ids: &[RuntimeId]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
+    #[cfg_attr(not(feature = "planted"), expect(unused_mut, reason = "only a planted fault is added"))]
+    let mut runtimes = runtime::open(ids)?;
+    #[cfg(feature = "planted")]
+    if let Ok(name) = std::env::var("CROSSCHECK_PLANTED") {
+        runtimes.push(runtime::liar::named(&name)?);
+    }
+    Ok(runtimes)
+}
+
+/// A runtime of which it is known how long it took.
+struct Timed {
+    runtime: Box<dyn Runtime>,
+    total: Rc<Cell<Duration>>,
+}
+
+impl Runtime for Timed {
+    fn id(&self) -> &RuntimeId {
+        self.runtime.id()
+    }
+
+    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+        let started = Instant::now();
+        let executions = self.runtime.execute(jobs);
+        self.total.set(self.total.get() + started.elapsed());
+        executions
+    }
+}
+
+/// A file that says how a run goes on: a line every few seconds, and one for each finding.
+struct Log {
+    file: File,
+    started: Instant,
+    shown: Instant,
+    cases: u64,
+    seen: Seen,
+}
+
+impl Log {
+    const EVERY: Duration = Duration::from_secs(2);
+
+    fn open(path: &Path) -> Result<Log, SettingsError> {
+        let file = File::options().create(true).append(true).open(path);
+        let file = file.map_err(|error| SettingsError::Log { path: path.to_owned(), error })?;
+        let now = Instant::now();
+        Ok(Log { file, started: now, shown: now, cases: 0, seen: Seen::default() })
+    }
+
+    fn count(&mut self, observation: &Observation, in_runtimes: Duration) {
+        self.cases += 1;
+        self.seen.add(observation);
+        if self.shown.elapsed() >= Self::EVERY {
+            self.shown = Instant::now();
+            self.line(&format!(
+                "{:.1} s in runtimes, {} outcome vectors, {} cells",
+                in_runtimes.as_secs_f64(),
+                self.seen.outcomes.len(),
+                self.seen.cells.len()
+            ));
+        }
+    }
+
+    fn found(&mut self, finding: &Finding) {
+        self.line(&format!("finding {}", finding.signature()));
+    }
+
+    fn line(&mut self, what: &str) {
+        let line = format!("{:.1} s, {} cases: {what}\n", self.started.elapsed().as_secs_f64(), self.cases);
+        // A log that cannot be written is no reason to stop, but not to be silent either.
+        if let Err(error) = self.file.write_all(line.as_bytes()) {
+            let _ = writeln!(io::stderr(), "the log cannot be written: {error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+use super::*;
+use crate::runtime::liar;
+
+#[test]
+fn a_target_takes_cases_of_its_operator_only() {
+    assert_eq!(targets(), ["shape", "flatten", "reshape", "any"]);
+    let case: Case = "Shape@28 float[2]".parse().unwrap();
+    assert_eq!(["shape", "flatten", "any"].map(|target| takes(target, &case)), [true, false, true]);
+}
+
+#[test]
+fn a_finding_is_described_with_commands_that_parse_back() {
+    let mut runtimes = vec![liar::named("short-shape").unwrap()];
+    let mut probe = Probe::new(vec![liar::named("short-shape").unwrap()]);
+    let case: Case = "Shape@15 float16[2,3,4]".parse().unwrap();
+    let mismatch = probe.look(&case, "liar").unwrap().configurations[0].1[0].clone();
+    let mut triage = Triage::default();
+    let features = Features::of(&case);
+    let Sorted::New(finding) = triage.sort(&case, &mismatch, &features, &mut probe) else { panic!("it is new") };
+    let text = describe(&finding, &mut runtimes);
+    assert!(text.contains("New finding: liar of Shape gives other dims"), "{text}");
+    assert!(text.contains("WRONG") && text.contains("signature: liar | Shape"), "{text}");
+    for command in ["run", "save"] {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("    crosscheck {command} ")));
+        let quoted = line.unwrap_or_else(|| panic!("{command} in {text}"));
+        assert_eq!(quoted.trim_matches('\'').parse(), Ok(finding.case.clone()));
+    }
+    assert!(matches!(triage.sort(&case, &mismatch, &features, &mut probe), Sorted::Known(0)));
+}
