@@ -69,9 +69,10 @@ fn recognize_truncation(
     if !examination.judgements.iter().any(is_wrong) {
         return;
     }
-    let Some(truncated) = generated.case.truncated() else { return };
-    let asked = Generated::given(truncated).expectation;
-    let residues: Vec<_> = (0..ids.len()).map(|index| residue(&asked, ids, examination, index)).collect();
+    let truncated = generated.case.truncated().into_iter();
+    let asked: Vec<Expectation> = truncated.map(|case| Generated::given(case).expectation).collect();
+    let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
+    let residues: Vec<_> = (0..ids.len()).map(residue).collect();
     if residues.iter().all(Option::is_none) {
         return;
     }

@@ -3,6 +3,7 @@
 //! The features of a *minimized* case are the trigger of a defect, since nothing more could be taken away from it. A
 //! case that has all of them, and more, shows the same defect for the same reason.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::{Case, Contents, Declared, Encoding, MAX_RANK, Operand, Wiring};
@@ -43,8 +44,10 @@ pub enum Tag {
     Contents(u8),
     /// It is left out.
     Gap(u8),
-    /// The count of operands is not what the version declares.
-    OperandCount(u8),
+    /// There are more operands than the version declares.
+    MoreOperands,
+    /// There are fewer.
+    FewerOperands,
     /// An attribute of a kind that the version does not declare for it, or one it does not declare at all.
     Attribute(&'static str, AttributeKind),
     /// An attribute is there twice, whichever.
@@ -150,8 +153,10 @@ impl Features {
                 None => tags.push(Tag::Gap(place)),
             }
         }
-        if case.operands.len() != declared {
-            tags.push(Tag::OperandCount(u8::try_from(case.operands.len()).unwrap_or(u8::MAX)));
+        match case.operands.len().cmp(&declared) {
+            Ordering::Less => tags.push(Tag::FewerOperands),
+            Ordering::Equal => {}
+            Ordering::Greater => tags.push(Tag::MoreOperands),
         }
         for attribute in &case.attributes {
             let spec = version.and_then(|v| v.attributes.iter().find(|spec| spec.name == attribute.name));
@@ -271,7 +276,8 @@ impl fmt::Display for Tag {
             Tag::OperandRank(place) => write!(f, "operand{place}:rank"),
             Tag::Contents(place) => write!(f, "operand{place}:contents"),
             Tag::Gap(place) => write!(f, "operand{place}:left-out"),
-            Tag::OperandCount(count) => write!(f, "operands:{count}"),
+            Tag::MoreOperands => f.write_str("more-operands"),
+            Tag::FewerOperands => f.write_str("fewer-operands"),
             Tag::Attribute(name, kind) => write!(f, "{name}:{}", format!("{kind:?}").to_lowercase()),
             Tag::Doubled => f.write_str("attribute-twice"),
             Tag::Value(name, size) => write!(f, "{name}:{size}"),

@@ -8,25 +8,33 @@ use crate::operator::AttributeValue;
 use crate::tensor::ElementType;
 
 impl Case {
-    /// The case with every int64 number, of an attribute or an operand that is no data, cut to its low 32 bits; `None` if
-    /// that is the case itself.
-    pub fn truncated(&self) -> Option<Case> {
-        let cut = self.with_numbers(low_half);
-        (cut != *self).then_some(cut)
+    /// The case with its int64 numbers cut to their low 32 bits: those of attributes and of operands that are no data, of
+    /// the former alone, and of the latter alone. Without those that are the case itself, and each once.
+    pub fn truncated(&self) -> Vec<Case> {
+        let keep = |number| number;
+        let mut cases = vec![self.with_numbers(low_half, low_half)];
+        for one in [self.with_numbers(low_half, keep), self.with_numbers(keep, low_half)] {
+            if !cases.contains(&one) {
+                cases.push(one);
+            }
+        }
+        cases.retain(|case| case != self);
+        cases
     }
 
     /// The case with the nearest number of 32 bits for each that is beyond.
     #[must_use]
     pub fn saturated(&self) -> Case {
-        self.with_numbers(|number| number.clamp(i64::from(i32::MIN), i64::from(i32::MAX)))
+        let nearest = |number: i64| number.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
+        self.with_numbers(nearest, nearest)
     }
 
-    fn with_numbers(&self, change: impl Fn(i64) -> i64) -> Case {
+    fn with_numbers(&self, of_attributes: fn(i64) -> i64, of_operands: fn(i64) -> i64) -> Case {
         let mut changed = self.clone();
         for attribute in &mut changed.attributes {
             match &mut attribute.value {
-                AttributeValue::Int(value) => *value = change(*value),
-                AttributeValue::Ints(values) => values.iter_mut().for_each(|value| *value = change(*value)),
+                AttributeValue::Int(value) => *value = of_attributes(*value),
+                AttributeValue::Ints(values) => values.iter_mut().for_each(|value| *value = of_attributes(*value)),
                 AttributeValue::Float(_) | AttributeValue::String(_) => {}
             }
         }
@@ -34,7 +42,7 @@ impl Case {
             if let (ElementType::Int64, Contents::Bits(bits)) = (operand.element_type, &mut operand.contents) {
                 for bits in bits {
                     let value = u64::try_from(*bits).unwrap_or_default().cast_signed();
-                    *bits = u128::from(change(value).cast_unsigned());
+                    *bits = u128::from(of_operands(value).cast_unsigned());
                 }
             }
         }
@@ -53,7 +61,7 @@ mod tests {
     use crate::case::Case;
 
     fn truncated(line: &str) -> Option<String> {
-        line.parse::<Case>().unwrap().truncated().map(|case| case.to_string())
+        line.parse::<Case>().unwrap().truncated().first().map(ToString::to_string)
     }
 
     #[test]
@@ -65,6 +73,10 @@ mod tests {
             truncated("Reshape@1 shape=[-4294967297] float[1]").as_deref(),
             Some("Reshape@1 shape=[-1] float[1]")
         );
+        let case: Case = "Reshape@28 allowzero=4294967296 float[1] int64[1]{4294967297}".parse().unwrap();
+        let alone = ["allowzero=0 float[1] int64[1]{4294967297}", "allowzero=4294967296 float[1] int64[1]{1}"];
+        let cases: Vec<String> = case.truncated().iter().map(ToString::to_string).collect();
+        assert_eq!(cases[1..], alone.map(|rest| format!("Reshape@28 {rest}")));
         let case: Case = "Reshape@28 float[1] int64[2]{4294967297,-2147483649}".parse().unwrap();
         assert_eq!(case.saturated().to_string(), "Reshape@28 float[1] int64[2]{2147483647,-2147483648}");
     }

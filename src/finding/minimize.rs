@@ -152,7 +152,7 @@ fn trivial(case: &Case) -> Vec<Case> {
     };
     let opsets = (case.opset..=NEWEST_OPSET).rev();
     let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
-    if case.truncated().is_some() {
+    if !case.truncated().is_empty() {
         let beyond: Vec<Case> = cases.iter().map(|case| shrink::with_target(case, vec![BEYOND_32_BITS])).collect();
         cases.extend(beyond);
     }

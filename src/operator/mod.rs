@@ -222,11 +222,11 @@ impl Operator {
         // The room that U10 leaves is the same for every operator: dims that no machine can count are anyone's to refuse.
         let given = inputs.iter().flatten().any(|t| is_vast(t.dims()));
         let asked = expectation.outputs().is_some_and(|outputs| outputs.iter().any(|t| is_vast(t.dims())));
-        if (given || asked) && expectation.outputs().is_some() {
-            let answers = expectation.into_answers().into_iter().chain([Answer::Refusal]);
-            return Expectation::unspecified(Rule::VastDims, answers);
+        if matches!(expectation, Expectation::Reject { .. }) || !(given || asked) {
+            return expectation;
         }
-        expectation
+        let answers = expectation.into_answers().into_iter().chain([Answer::Refusal]);
+        Expectation::unspecified(Rule::VastDims, answers)
     }
 
     /// The type and rank to declare for the output: the type always, the rank as far as the node alone shows it.
