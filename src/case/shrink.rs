@@ -28,6 +28,8 @@ pub fn complexity(case: &Case) -> Complexity {
         // An old form of the operator comes after its new one, whatever else.
         u128::from(is_old_form(case)),
         case.operands.len() as u128,
+        // An operand that is left out is simpler the later it comes.
+        case.operands.iter().rev().zip(1..).map(|(operand, place)| if operand.is_none() { place } else { 0 }).sum(),
         case.attributes.len() as u128,
         case.attributes.iter().filter(|attribute| attribute.name != UNDECLARED).count() as u128,
         sum(&|operand| rank(operand.dims.len())) + shapes().map(|shape| rank(shape.len())).sum::<u128>(),
@@ -140,6 +142,11 @@ fn operand_counts(case: &Case, found: &mut Vec<Case>) {
         found.push(with(case, |c| {
             c.operands.remove(index);
         }));
+    }
+    for index in 1..case.operands.len() {
+        if case.operands[index - 1].is_none() {
+            found.push(with(case, |c| c.operands.swap(index - 1, index)));
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl<'a> Arbitrary<'a> for Input {
     }
 }
 
-fn read(bytes: &[u8]) -> Option<Case> {
+pub(super) fn read(bytes: &[u8]) -> Option<Case> {
     str::from_utf8(bytes).ok()?.trim().parse().ok()
 }
 

@@ -7,7 +7,9 @@ mod input;
 mod settings;
 
 use std::cell::{Cell, RefCell};
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::env;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process;
@@ -19,7 +21,7 @@ pub use settings::{SETTINGS, Settings, SettingsError};
 
 use crate::campaign::{Examination, examine};
 use crate::case::{Case, Features, Generated};
-use crate::finding::{Finding, Ledger, Probe, Report, Sorted, Triage};
+use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
 use crate::operator::OPERATORS;
 use crate::runtime::{self, Execution, Runtime, RuntimeId};
@@ -35,6 +37,8 @@ struct Fuzzer {
     ids: Vec<RuntimeId>,
     probe: Probe,
     triage: Triage,
+    /// The findings to look for, if it is not all.
+    wanted: Option<BTreeSet<Signature>>,
     log: Option<Log>,
     in_runtimes: Rc<Cell<Duration>>,
 }
@@ -90,9 +94,11 @@ impl Fuzzer {
             .map(|runtime| Box::new(Timed { runtime, total: Rc::clone(&in_runtimes) }) as Box<dyn Runtime>)
             .collect();
         let known = if settings.ignore_known { vec![] } else { Ledger::load()?.triggers(&mut probe).concat() };
+        let triage = Triage::new(known);
+        let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut triage.clone(), &mut probe));
         let log = settings.log.as_deref().map(Log::open).transpose()?;
         let ids = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
-        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage: Triage::new(known), log, in_runtimes })
+        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage, wanted, log, in_runtimes })
     }
 
     fn run(&mut self, input: &Input) -> bool {
@@ -110,7 +116,9 @@ impl Fuzzer {
             log.count(&observation, self.in_runtimes.get());
         }
         for finding in self.new_findings(&generated, &examination) {
-            self.report(&finding);
+            if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&finding.signature())) {
+                self.report(&finding);
+            }
         }
         true
     }
@@ -155,6 +163,26 @@ impl Fuzzer {
             }
         }
     }
+}
+
+/// The case that libFuzzer is minimizing in this process, as its arguments say. Any crash will do for libFuzzer, so it would
+/// slide from one finding into another.
+fn under_minimization(arguments: impl Iterator<Item = String>) -> Option<Case> {
+    let (flags, files): (Vec<String>, Vec<String>) = arguments.skip(1).partition(|argument| argument.starts_with('-'));
+    let is_step = flags.iter().any(|flag| flag == "-minimize_crash_internal_step=1");
+    let file = files.first().filter(|_| is_step)?;
+    input::read(&fs::read(file).ok()?)
+}
+
+/// The new findings that a case shows.
+fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<Signature> {
+    let mismatches = probe.mismatches(case);
+    let sorted = mismatches.iter().map(|(mismatch, features)| triage.sort(case, mismatch, features, probe));
+    let new = sorted.filter_map(|sorted| match sorted {
+        Sorted::New(finding) => Some(finding.signature()),
+        Sorted::Known(_) => None,
+    });
+    new.collect()
 }
 
 /// What a finding is, its minimized case on every runtime, and the commands that reproduce and save it.

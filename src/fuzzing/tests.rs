@@ -9,6 +9,24 @@ fn a_target_takes_cases_of_its_operator_only() {
 }
 
 #[test]
+fn what_is_minimized_is_known_from_the_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("crash");
+    fs::write(&file, "Shape@15 float16[2,3,4]").unwrap();
+    let file = file.to_str().unwrap();
+    let case = |arguments: &[&str]| under_minimization(arguments.iter().map(ToString::to_string));
+    assert_eq!(
+        case(&["shape", "-minimize_crash_internal_step=1", file]).unwrap().to_string(),
+        "Shape@15 float16[2,3,4]"
+    );
+    assert_eq!(case(&["shape", "-runs=5", file]), None);
+    let mut probe = Probe::new(vec![liar::named("short-shape").unwrap()]);
+    let case = case(&["shape", "-minimize_crash_internal_step=1", file]).unwrap();
+    let signatures = signatures(&case, &mut Triage::default(), &mut probe);
+    assert_eq!(signatures.iter().map(ToString::to_string).collect::<Vec<_>>(), ["liar | Shape | wrong-dims | rank>=3"]);
+}
+
+#[test]
 fn a_finding_is_described_with_commands_that_parse_back() {
     let mut runtimes = vec![liar::named("short-shape").unwrap()];
     let mut probe = Probe::new(vec![liar::named("short-shape").unwrap()]);
