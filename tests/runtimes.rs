@@ -129,7 +129,7 @@ fn the_foreign_type_of_tract_is_reported_and_its_numbers_are_read() {
     for (execution, judgement) in run(&mut open("tract"), "Shape@13 float[2,3]") {
         assert_eq!(judgement, Judgement::Wrong(vec![Discrepancy::WrongType]));
         let Outcome::Answer(outputs) = execution.outcome else { panic!("{}", execution.message) };
-        assert_eq!(outputs[0].native_type, Some("TDim"));
+        assert_eq!(outputs[0].native_type, Some(onnx_crosscheck::runtime::NativeType::TDim));
         assert_eq!(outputs[0].tensor.int64s(), Some(vec![2, 3]));
     }
 }

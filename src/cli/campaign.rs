@@ -11,12 +11,12 @@ use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Ending, coverage, reproduce};
+use super::{Ending, RuntimeArguments, coverage, reproduce};
 use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream};
 use crate::case::Generator;
 use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
-use crate::runtime::{self, RuntimeId};
+use crate::runtime::RuntimeId;
 use crate::verdict::Severity;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
@@ -44,9 +44,8 @@ pub(super) struct Arguments {
 /// What every subcommand takes that runs many cases.
 #[derive(Debug, clap::Args)]
 pub(super) struct Common {
-    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
-    #[arg(long, value_name = "LIST")]
-    runtimes: Option<String>,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -96,9 +95,9 @@ pub(super) fn conduct(
     ledger: &Ledger,
     what: &str,
 ) -> anyhow::Result<Conducted> {
-    let ids = runtime::select(common.runtimes.as_deref())?;
+    let ids = common.runtimes.select()?;
     // Opened once here, so that provisioning and its errors come before anything else.
-    let mut probe = Probe::new(runtime::open(&ids)?);
+    let mut probe = Probe::new(common.runtimes.open(&ids)?);
     let opened = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -116,10 +115,10 @@ pub(super) fn conduct(
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
     eprintln!("{what}; runtimes: {}", names.join(", "));
     let progress = Progress::new(&options);
-    let statistics = campaign::run(&options, &|| runtime::open(&ids), &stop, &|so_far| progress.show(so_far))?;
+    let statistics = campaign::run(&options, &|| common.runtimes.open(&ids), &stop, &|so_far| progress.show(so_far))?;
     progress.finish();
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
-    let findings = triage(&statistics.groups, &|| runtime::open(&ids), threads, &|done, total| {
+    let findings = triage(&statistics.groups, &|| common.runtimes.open(&ids), threads, &|done, total| {
         if done % 1000 == 0 && total > 1000 {
             eprintln!("Minimizing: {done} of {total} groups of mismatches");
         }
@@ -193,7 +192,7 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
 fn save(findings: &[&Finding], common: &Common, ids: &[RuntimeId], to: &mut impl Write) -> anyhow::Result<()> {
     let here = Path::new(".");
     let root = if here.join(CASES).is_dir() { here } else { &common.output };
-    let mut runtimes = if findings.is_empty() { vec![] } else { runtime::open(ids)? };
+    let mut runtimes = if findings.is_empty() { vec![] } else { common.runtimes.open(ids)? };
     for finding in findings {
         let path = finding.save(root, &mut runtimes)?;
         writeln!(to, "Saved {}", path.display())?;

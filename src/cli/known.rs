@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Ending, read_case, reproduce};
+use super::{Ending, RuntimeArguments, read_case, reproduce};
 use crate::finding::{Known, Ledger, Probe, Sorted, Triage};
-use crate::runtime;
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
@@ -13,9 +12,8 @@ use crate::runtime;
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
-    #[arg(long, value_name = "LIST", global = true)]
-    runtimes: Option<String>,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -29,11 +27,11 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let ledger = Ledger::load()?;
-    let ids = runtime::select(arguments.runtimes.as_deref())?;
-    let mut probe = Probe::new(runtime::open(&ids)?);
+    let ids = arguments.runtimes.select()?;
+    let mut probe = Probe::new(arguments.runtimes.open(&ids)?);
     match &arguments.action {
         None => list(&ledger, &mut probe, &mut io::stdout().lock()),
-        Some(Action::Add { case }) => add(&ledger, case, &ids, &mut probe),
+        Some(Action::Add { case }) => add(&ledger, case, &arguments.runtimes, &mut probe),
     }
 }
 
@@ -56,12 +54,12 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 
-fn add(ledger: &Ledger, text: &str, ids: &[runtime::RuntimeId], probe: &mut Probe) -> anyhow::Result<Ending> {
+fn add(ledger: &Ledger, text: &str, runtimes: &RuntimeArguments, probe: &mut Probe) -> anyhow::Result<Ending> {
     let case = read_case(text)?;
     let mismatches = probe.mismatches(&case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
-    let mut runtimes = runtime::open(ids)?;
+    let mut saving = runtimes.open(&probe.ids())?;
     let mut new = 0;
     for (mismatch, features) in &mismatches {
         let Sorted::New(finding) = triage.sort(&case, mismatch, features, probe) else { continue };
@@ -71,7 +69,7 @@ fn add(ledger: &Ledger, text: &str, ids: &[runtime::RuntimeId], probe: &mut Prob
         let known = Known::of(finding.name(), &finding.trigger, &finding.case, &version);
         let path = Ledger::add(kind, known)?;
         println!("{} is in {}: say there what is wrong and why", finding.name(), path.display());
-        println!("Saved {}", finding.save(Path::new("."), &mut runtimes)?.display());
+        println!("Saved {}", finding.save(Path::new("."), &mut saving)?.display());
     }
     println!("{} mismatches, {new} new findings.", mismatches.len());
     Ok(Ending::NothingWrong)

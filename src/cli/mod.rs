@@ -9,13 +9,14 @@ mod save;
 
 use std::fs;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;
 use crate::files::quoted;
-use crate::runtime;
+use crate::runtime::{self, OpenError, Runtime, RuntimeId, worker};
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
 #[derive(Debug, Parser)]
@@ -33,6 +34,11 @@ enum Command {
     Coverage(coverage::Arguments),
     Known(known::Arguments),
     Save(save::Arguments),
+    /// Serves as the process of one runtime
+    #[command(name = worker::COMMAND, hide = true)]
+    Worker {
+        runtime: String,
+    },
 }
 
 /// The folder where a campaign leaves what other commands read.
@@ -40,6 +46,30 @@ const OUTPUT: &str = "crosscheck-campaign";
 
 const AFTER_HELP: &str = "Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot \
                           take part.";
+
+/// Which runtimes a subcommand uses, and how.
+#[derive(Debug, clap::Args)]
+struct RuntimeArguments {
+    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
+    #[arg(long, value_name = "LIST", global = true)]
+    runtimes: Option<String>,
+    /// Run each runtime in a process of its own, so that a crash or a hang is a finding and not the end
+    #[arg(long, global = true)]
+    isolate: bool,
+    /// How long a runtime may take for a case, with --isolate
+    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    time_limit: Duration,
+}
+
+impl RuntimeArguments {
+    fn select(&self) -> Result<Vec<RuntimeId>, OpenError> {
+        runtime::select(self.runtimes.as_deref())
+    }
+
+    fn open(&self, ids: &[RuntimeId]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        if self.isolate { worker::open_isolated(ids, self.time_limit) } else { runtime::open(ids) }
+    }
+}
 
 /// What a subcommand came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
+        Command::Worker { runtime } => worker::serve(&runtime).map(|()| Ending::NothingWrong).map_err(Into::into),
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
@@ -111,7 +142,8 @@ mod tests {
         let rows = readme.lines().filter_map(|line| line.strip_prefix("| `crosscheck "));
         let listed: Vec<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
         let command = Arguments::command();
-        let there: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let there: Vec<&str> =
+            command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name).collect();
         assert_eq!(listed, there);
     }
 

@@ -5,10 +5,10 @@ use std::io::{self, BufRead, Write};
 use anyhow::Context;
 use serde_json::json;
 
-use super::Ending;
+use super::{Ending, RuntimeArguments};
 use crate::case::Case;
 use crate::finding::Report;
-use crate::runtime::{self, Runtime};
+use crate::runtime::Runtime;
 
 /// Run a case on every runtime and say who is wrong
 #[derive(Debug, clap::Args)]
@@ -17,9 +17,8 @@ pub(super) struct Arguments {
     /// The case, such as 'Shape@28 start=-1 float[2,3]'; or `-` to read cases from standard input, one a line, and
     /// answer each with one line of JSON
     case: String,
-    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
-    #[arg(long, value_name = "LIST")]
-    runtimes: Option<String>,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -33,7 +32,7 @@ enum Format {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     if arguments.case == "-" {
-        let mut runtimes = runtime::open(&runtime::select(arguments.runtimes.as_deref())?)?;
+        let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
         return run_lines(io::stdin().lock(), &mut runtimes, io::stdout().lock());
     }
     // What can be said without a runtime is said first: a typing error need not wait for a download.
@@ -48,7 +47,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             );
         }
     };
-    let mut runtimes = runtime::open(&runtime::select(arguments.runtimes.as_deref())?)?;
+    let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
     let report = Report::new(&case, &mut runtimes);
     let mut out = io::stdout().lock();
     match arguments.format {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Ending, read_case};
+use super::{Ending, RuntimeArguments, read_case};
 use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
-use crate::runtime;
 
 /// Minimize what a case shows, and save it as regressions: a case file and a pending snapshot each
 #[derive(Debug, clap::Args)]
@@ -12,9 +11,8 @@ use crate::runtime;
 pub(super) struct Arguments {
     /// The case, or a file that holds one, such as an artifact of a fuzz target
     case: String,
-    /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
-    #[arg(long, value_name = "LIST")]
-    runtimes: Option<String>,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
     /// The folder under which `corpus/regressions` and `snapshots` stand
     #[arg(long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
@@ -22,8 +20,8 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let case = read_case(&arguments.case)?;
-    let ids = runtime::select(arguments.runtimes.as_deref())?;
-    let mut probe = Probe::new(runtime::open(&ids)?);
+    let ids = arguments.runtimes.select()?;
+    let mut probe = Probe::new(arguments.runtimes.open(&ids)?);
     let ledger = Ledger::load()?;
     let (owners, known) = ledger.owned_triggers(&mut probe);
     let mut triage = Triage::new(known);
@@ -40,7 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             }
         }
     }
-    let mut runtimes = runtime::open(&ids)?;
+    let mut runtimes = arguments.runtimes.open(&ids)?;
     for finding in &new {
         println!("{}\n    {}", finding.trigger.mismatch, finding.case);
         println!("Saved {}", finding.save(Path::new(&arguments.output), &mut runtimes)?.display());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::campaign::{Contrary, examine};
 use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Text};
-use crate::runtime::{Execution, Outcome, Runtime, RuntimeId, Stage};
+use crate::runtime::{Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Judgement, Tolerance, classes, reaction};
 
@@ -189,13 +189,15 @@ impl ClassReport {
             Outcome::Answer(answered) => {
                 outputs.extend(answered.iter().map(|output| OutputReport {
                     tensor: describe(&output.tensor, SHOWN),
-                    native_type: output.native_type,
+                    native_type: output.native_type.map(NativeType::name),
                 }));
                 ("answer", None)
             }
             Outcome::Refused { stage, .. } => ("refused", Some(*stage)),
             Outcome::Unsupported(_) => ("unsupported", None),
             Outcome::Panicked { stage } => ("panicked", Some(*stage)),
+            Outcome::Crashed { .. } => ("crashed", None),
+            Outcome::TimedOut => ("timed out", None),
             Outcome::Unclassified { stage } => ("unclassified", Some(*stage)),
         };
         let stage = stage.map(|stage| match stage {

@@ -77,6 +77,8 @@ fn react(execution: &Execution) -> impl Hash + use<> {
         Outcome::Unsupported(_) => (2, None),
         Outcome::Panicked { stage } => (3, Some(*stage)),
         Outcome::Unclassified { stage } => (4, Some(*stage)),
+        Outcome::Crashed { .. } => (5, None),
+        Outcome::TimedOut => (6, None),
     };
     let answers = match outcome {
         Outcome::Answer(outputs) => outputs.as_slice(),

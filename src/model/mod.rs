@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 use prost::Message;
 
+use serde::{Deserialize, Serialize};
+
 use crate::case::{Case, Declared, Wiring};
 use crate::operator::{Attribute, AttributeValue};
 use crate::tensor::{ElementType, Tensor};
@@ -16,7 +18,7 @@ use proto::{
 };
 
 /// What a runtime is given: a serialized model, and a tensor for each graph input that it has to feed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// A `ModelProto`.
     pub model: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::{Execution, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, open, select};
+use super::{Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, open, select};
 use crate::model::Job;
 use crate::model::proto::ModelProto;
 use crate::tensor::{ElementType, Tensor};
@@ -19,6 +19,21 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("panics-on-zero", panics_on_zero),
     ("truncated-target", truncated_target),
 ];
+
+/// Faults that take the whole process with them: only a runtime in a process of its own can have one.
+const FATAL: &[(&str, Fault)] =
+    &[("abort", abort_on_high_rank), ("null", null_on_zero), ("hang", hang_on_uint2), ("exit", exit_on_uint2)];
+
+pub(super) static KIND: Kind = Kind {
+    name: "liar",
+    version: "0",
+    configurations: &["abort", "null", "hang", "exit"],
+    known: "",
+    open: |id| {
+        let fault = FATAL.iter().find(|(name, _)| *name == id.configuration).map(|(_, fault)| *fault);
+        Ok(Box::new(Liar { id: id.clone(), honest: honest()?, faults: fault.into_iter().collect() }))
+    },
+};
 
 struct Liar {
     id: RuntimeId,
@@ -137,5 +152,34 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
     }
     if let Ok(mut honest) = honest() {
         *execution = honest.execute(&[cut]).remove(0);
+    }
+}
+
+/// Flatten of more than three dims aborts.
+fn abort_on_high_rank(job: &Job, _: &mut Execution) {
+    if is(job, "Flatten") && job.feeds.first().is_some_and(|(_, data)| data.rank() > 3) {
+        std::process::abort();
+    }
+}
+
+/// Shape of zero-size data writes to address 0.
+fn null_on_zero(job: &Job, _: &mut Execution) {
+    if is(job, "Shape") && job.feeds.first().is_some_and(|(_, data)| data.is_empty()) {
+        // SAFETY: it is not; that is the fault.
+        unsafe { std::ptr::without_provenance_mut::<u8>(1).write_volatile(1) };
+    }
+}
+
+/// Reshape of uint2 never ends.
+fn hang_on_uint2(job: &Job, _: &mut Execution) {
+    while is(job, "Reshape") && job.feeds.first().is_some_and(|(_, data)| data.element_type() == ElementType::Uint2) {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}
+
+/// Flatten of uint2 ends the process as if nothing were wrong.
+fn exit_on_uint2(job: &Job, _: &mut Execution) {
+    if is(job, "Flatten") && job.feeds.first().is_some_and(|(_, data)| data.element_type() == ElementType::Uint2) {
+        std::process::exit(0);
     }
 }

@@ -9,17 +9,27 @@ mod onnxruntime;
 mod outcome;
 pub mod provision;
 mod tract;
+pub mod worker;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use outcome::{Class, Declaration, Execution, Gap, Outcome, Output, Phrase, Reason, Stage};
+pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
 
 use crate::model::Job;
 
-/// Every runtime kind.
+/// Every runtime kind that takes part unless others are named.
 pub static KINDS: &[&Kind] = &[&in_house::KIND, &onnxruntime::KIND, &tract::KIND];
+
+/// Every runtime kind that can be named.
+fn kinds() -> impl Iterator<Item = &'static Kind> {
+    #[cfg(any(test, feature = "planted"))]
+    let planted = [&liar::KIND];
+    #[cfg(not(any(test, feature = "planted")))]
+    let planted: [&'static Kind; 0] = [];
+    KINDS.iter().copied().chain(planted)
+}
 
 /// A runtime kind: how to open one, and how it can be configured.
 #[derive(Debug)]
@@ -79,7 +89,7 @@ pub fn select(list: Option<&str>) -> Result<Vec<RuntimeId>, OpenError> {
     };
     let mut selected = Vec::new();
     for name in list.split(',').map(str::trim) {
-        let all = KINDS.iter().flat_map(|kind| kind.rows());
+        let all = kinds().flat_map(Kind::rows);
         let rows: Vec<RuntimeId> = all.filter(|id| id.kind == name || id.to_string() == name).collect();
         if rows.is_empty() {
             let names: Vec<String> = KINDS
@@ -110,7 +120,7 @@ pub fn take_no_back_traces() {
 /// If a runtime cannot be opened; the message says what to do.
 pub fn open(ids: &[RuntimeId]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let open_one = |id: &RuntimeId| {
-        let kind = KINDS.iter().find(|kind| kind.name == id.kind);
+        let kind = kinds().find(|kind| kind.name == id.kind);
         let kind =
             kind.ok_or_else(|| OpenError { runtime: id.to_string(), reason: "its kind is unknown".to_owned() })?;
         (kind.open)(id)

@@ -1,9 +1,11 @@
 //! What a runtime did with a job, in terms that are the same for every runtime.
 
+use serde::{Deserialize, Serialize};
+
 use crate::tensor::{ElementType, Tensor};
 
 /// What a runtime did with one job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     pub outcome: Outcome,
     /// The runtime's own words, for people; empty after an answer.
@@ -13,7 +15,7 @@ pub struct Execution {
 }
 
 /// What came of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     Answer(Vec<Output>),
     /// It says that the model or its inputs are not right.
@@ -27,6 +29,13 @@ pub enum Outcome {
     Panicked {
         stage: Stage,
     },
+    /// Its process came to an end.
+    Crashed {
+        /// The signal that ended it, if it was one.
+        signal: Option<i32>,
+    },
+    /// It did not come to an end within the time for a job.
+    TimedOut,
     /// It failed in words that no table knows.
     Unclassified {
         stage: Stage,
@@ -34,15 +43,30 @@ pub enum Outcome {
 }
 
 /// An output as a runtime handed it over.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Output {
     pub tensor: Tensor,
     /// The runtime's own element type, where ONNX has no such type; the tensor then holds the same numbers as int64.
-    pub native_type: Option<&'static str>,
+    pub native_type: Option<NativeType>,
+}
+
+/// An element type that a runtime has and ONNX has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum NativeType {
+    /// tract's symbolic dimensions.
+    TDim,
+}
+
+impl NativeType {
+    pub const fn name(self) -> &'static str {
+        match self {
+            NativeType::TDim => "TDim",
+        }
+    }
 }
 
 /// How far a job had come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stage {
     /// Reading the model and making it ready to run.
     Load,
@@ -51,7 +75,7 @@ pub enum Stage {
 }
 
 /// Why a runtime refuses, as far as its words tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// An attribute is unknown, doubled, or of the wrong kind.
     Attribute,
@@ -76,7 +100,7 @@ pub enum Reason {
 }
 
 /// What a runtime lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Gap {
     /// An operator version, or a kernel of it for this type.
     Kernel,
@@ -99,7 +123,7 @@ pub enum Class {
 pub type Phrase = (&'static [&'static str], Class);
 
 /// What a runtime declares about an output before it is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declaration {
     /// `None` if it leaves the type open, or has one that ONNX does not have.
     pub element_type: Option<ElementType>,

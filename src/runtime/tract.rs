@@ -7,7 +7,9 @@ use std::sync::Once;
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::DatumType as Datum;
 
-use super::{Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage};
+use super::{
+    Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
+};
 use crate::model::Job;
 use crate::tensor::{self, ElementType, Elements};
 
@@ -210,7 +212,7 @@ fn read(value: &Tensor) -> TractResult<Output> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
         let numbers = value.cast_to::<i64>()?.into_owned();
-        return Ok(Output { tensor: packed(ElementType::Int64, dims, &numbers)?, native_type: Some("TDim") });
+        return Ok(Output { tensor: packed(ElementType::Int64, dims, &numbers)?, native_type: Some(NativeType::TDim) });
     }
     let element_type = our_type(value.datum_type())
         .ok_or_else(|| TractError::msg(format!("the output is of the foreign type {:?}", value.datum_type())))?;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 ///
 /// Declared in the order in which Shape, Flatten and Reshape came to accept them, so that the types of an operator
 /// version are always a prefix of [`ElementType::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum ElementType {
     Float16,
     Float,

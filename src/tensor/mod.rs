@@ -7,13 +7,16 @@ mod element_type;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
 
 /// A tensor. Its dims are never negative, and it holds exactly as many elements as they multiply to.
 ///
 /// The elements are shared: a tensor with the same elements and other dims costs no copy.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "Parts", try_from = "Parts")]
 pub struct Tensor {
     element_type: ElementType,
     dims: Vec<i64>,
@@ -27,6 +30,36 @@ pub enum Elements {
     Packed(Arc<[u8]>),
     /// Strings are bytes: ONNX says UTF-8, but what a runtime answers may be anything.
     Strings(Arc<[Vec<u8>]>),
+}
+
+/// A tensor on its way to or from another process; what comes in is checked.
+#[derive(Serialize, Deserialize)]
+struct Parts {
+    element_type: ElementType,
+    dims: Vec<i64>,
+    packed: Vec<u8>,
+    strings: Vec<Vec<u8>>,
+}
+
+impl From<Tensor> for Parts {
+    fn from(tensor: Tensor) -> Parts {
+        let (packed, strings) = match &tensor.elements {
+            Elements::Packed(bytes) => (bytes.to_vec(), vec![]),
+            Elements::Strings(strings) => (vec![], strings.to_vec()),
+        };
+        Parts { element_type: tensor.element_type, dims: tensor.dims, packed, strings }
+    }
+}
+
+impl TryFrom<Parts> for Tensor {
+    type Error = TensorError;
+
+    fn try_from(parts: Parts) -> Result<Tensor, TensorError> {
+        match parts.element_type {
+            ElementType::String => Tensor::from_strings(parts.dims, parts.strings),
+            element_type => Tensor::from_packed(element_type, parts.dims, parts.packed),
+        }
+    }
 }
 
 /// Why elements and dims do not make a tensor.

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use crate::operator::{Answer, Expectation, Rule};
-use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, Reason, RuntimeId, Stage};
+use crate::runtime::{Declaration, Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 use crate::tensor::{Difference, Tensor, differences};
 
 /// What is thought of one runtime on one case.
@@ -32,6 +32,10 @@ pub enum Tolerance {
 /// One way in which a runtime is wrong. Declared from the most severe to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Discrepancy {
+    /// Its process came to an end.
+    Crash,
+    /// It did not come to an end.
+    Hang,
     /// It panicked.
     Panic,
     /// It gave another number of outputs than the operator has.
@@ -63,6 +67,8 @@ pub enum Discrepancy {
 /// How bad a discrepancy is, the worst first. Its names are those of the command line too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Severity {
+    /// A crash or a hang.
+    Crash,
     Panic,
     WrongAnswer,
     RefusesValid,
@@ -74,6 +80,7 @@ pub enum Severity {
 impl Discrepancy {
     pub fn severity(self) -> Severity {
         match self {
+            Discrepancy::Crash | Discrepancy::Hang => Severity::Crash,
             Discrepancy::Panic => Severity::Panic,
             Discrepancy::WrongCount
             | Discrepancy::WrongValue
@@ -93,6 +100,8 @@ impl Discrepancy {
 
     pub const fn id(self) -> &'static str {
         match self {
+            Discrepancy::Crash => "crash",
+            Discrepancy::Hang => "hang",
             Discrepancy::Panic => "panic",
             Discrepancy::WrongCount => "wrong-count",
             Discrepancy::WrongValue => "wrong-value",
@@ -113,6 +122,8 @@ impl Discrepancy {
     /// What is wrong, after the name of the runtime.
     pub const fn sentence(self) -> &'static str {
         match self {
+            Discrepancy::Crash => "ends its process",
+            Discrepancy::Hang => "does not come to an end",
             Discrepancy::Panic => "panics",
             Discrepancy::WrongCount => "gives another number of outputs",
             Discrepancy::WrongValue => "gives other elements",
@@ -174,6 +185,8 @@ pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
 /// Judges one runtime by itself.
 pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
+        Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
+        Outcome::TimedOut => Judgement::Wrong(vec![Discrepancy::Hang]),
         Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
         Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
@@ -311,7 +324,8 @@ impl Mismatch {
                 String::new()
             }
             Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
-                let given = outputs.first().map(|o| o.native_type.unwrap_or(o.tensor.element_type().name()));
+                let given =
+                    outputs.first().map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
                 given.unwrap_or_default().to_owned()
             }
             Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
@@ -359,6 +373,11 @@ fn without_numbers(message: &str) -> String {
 pub fn reaction(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Answer(_) => "",
+        Outcome::Crashed { signal: Some(6) } => "is aborted",
+        Outcome::Crashed { signal: Some(9) } => "is killed",
+        Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
+        Outcome::Crashed { .. } => "ends its process",
+        Outcome::TimedOut => "does not come to an end",
         Outcome::Panicked { stage: Stage::Load } => "panics at load",
         Outcome::Panicked { stage: Stage::Run } => "panics at run",
         Outcome::Unclassified { stage: Stage::Load } => "fails at load in words that no table knows",
@@ -451,7 +470,7 @@ mod tests {
     fn a_foreign_type_is_wrong_but_its_numbers_count() {
         let expected = Expectation::Defined(vec![Tensor::vector(&[2, 3])]);
         let foreign = |values: &[i64]| {
-            let output = Output { tensor: Tensor::vector(values), native_type: Some("TDim") };
+            let output = Output { tensor: Tensor::vector(values), native_type: Some(NativeType::TDim) };
             one(&expected, &Execution::answer(vec![output], vec![]))
         };
         assert_eq!(foreign(&[2, 3]), Judgement::Wrong(vec![Discrepancy::WrongType]));
