@@ -274,7 +274,16 @@ fn scale(number: i64, factor: i64, by: i64) -> Option<i64> {
 }
 
 fn targets(case: &Case, found: &mut Vec<Case>) {
-    let Some(target) = case.target() else { return };
+    let Some(target) = case.target() else {
+        // A shape of another type is read as none, and may be there for nothing.
+        if let Some(TargetPlace::Operand(place)) = case.target_place() {
+            found.push(with(case, |c| {
+                let wiring = Wiring::Initializer(Encoding::Raw);
+                c.operands[place] = Some(Operand { wiring, ..Operand::vector(&[1]) });
+            }));
+        }
+        return;
+    };
     let data = case.operands.first().and_then(Option::as_ref).map(|operand| operand.dims.clone()).unwrap_or_default();
     let count = product(data.iter().copied()).and_then(|n| i64::try_from(n).ok());
     // The last is the same, written out.
