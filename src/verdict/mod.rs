@@ -191,9 +191,9 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
         Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
             Expectation::Reject { .. } => Judgement::Agrees,
-            // A tensor that cannot be read is no way to deal with what is left open.
+            // A failure that has nothing to do with what is left open is no way to deal with it.
             Expectation::Unspecified { rule, tolerated }
-                if tolerated.contains(&Answer::Refusal) && !is_unreadable(&execution.outcome) =>
+                if tolerated.contains(&Answer::Refusal) && !is_beside_the_point(&execution.outcome) =>
             {
                 Judgement::Tolerated(Tolerance::Rule(*rule))
             }
@@ -217,9 +217,10 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
     }
 }
 
-/// Whether a runtime could not read the contents of a tensor. Those of a case are always well-formed.
-fn is_unreadable(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Refused { reason: Reason::Data, .. })
+/// Whether a refusal cannot be meant: the contents of a tensor are always well-formed, and what is accepted before it is
+/// optimized is not refused for what it asks.
+fn is_beside_the_point(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Refused { reason: Reason::Data | Reason::Optimization, .. })
 }
 
 fn judge_answer(expectation: &Expectation, outputs: &[Output]) -> (Vec<Discrepancy>, Option<Tolerance>) {
@@ -505,11 +506,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_whatever_is_left_open() {
+    fn a_refusal_that_cannot_be_meant_is_wrong_whatever_is_left_open() {
         let open = Expectation::Unspecified { rule: Rule::AllowzeroValue, tolerated: vec![Answer::Refusal] };
-        let outcome = Outcome::Refused { stage: Stage::Load, reason: Reason::Data };
-        let unreadable = Execution { outcome, ..refusal() };
-        assert_eq!(one(&open, &unreadable), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
+        for reason in [Reason::Data, Reason::Optimization] {
+            let outcome = Outcome::Refused { stage: Stage::Load, reason };
+            let refused = Execution { outcome, ..refusal() };
+            assert_eq!(one(&open, &refused), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
+        }
     }
 
     #[test]
