@@ -6,7 +6,7 @@ use crate::case::{Generated, Relation, variants};
 use crate::model;
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement, Severity, is_resource_limit, judge, judge_one, same_reaction};
+use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, is_resource_limit, judge, judge_one, same_reaction};
 
 /// What came of one case.
 #[derive(Debug)]
@@ -16,6 +16,15 @@ pub struct Examination {
     pub judgements: Vec<Judgement>,
     /// For a runtime that does not do the same with a variant of the case: that variant.
     pub contrary: Vec<Option<Contrary>>,
+}
+
+impl Examination {
+    /// What the runtime at a place did wrong in the case.
+    pub fn mismatches(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Mismatch> {
+        let Judgement::Wrong(found) = &self.judgements[place] else { return vec![] };
+        let (operator, rule) = (generated.case.operator.name, generated.expectation.rule());
+        Mismatch::all(operator, rule, &ids[place], &self.executions[place], found)
+    }
 }
 
 /// A variant of a case with which a runtime does something else.

@@ -123,7 +123,7 @@ impl Statistics {
             Expectation::Unspecified { .. } => self.unspecified += 1,
         }
         let mut features = None;
-        for (index, (runtime, id)) in self.runtimes.iter_mut().zip(ids).enumerate() {
+        for (index, runtime) in self.runtimes.iter_mut().enumerate() {
             let (execution, judgement) = (&examination.executions[index], &examination.judgements[index]);
             if let Outcome::Unclassified { .. } = execution.outcome {
                 runtime.unclassified += 1;
@@ -142,12 +142,10 @@ impl Statistics {
                     };
                     *runtime.unsupported.entry(tally).or_default() += 1;
                 }
-                Judgement::Wrong(discrepancies) => {
+                Judgement::Wrong(_) => {
                     runtime.wrong += 1;
-                    let rule = generated.expectation.rule();
-                    let operator = generated.case.operator.name;
                     let features = features.get_or_insert_with(|| Features::of(&generated.case));
-                    for mismatch in Mismatch::all(operator, rule, id, execution, discrepancies) {
+                    for mismatch in examination.mismatches(generated, ids, index) {
                         if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
                             *self.explained.entry(place).or_default() += 1;
                         } else {

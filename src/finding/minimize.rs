@@ -62,17 +62,9 @@ impl Probe {
         self.executions += 1;
         let generated = Generated::given(case.clone());
         let examination = examine(&generated, runtimes, ids);
-        let rule = generated.expectation.rule();
         let configurations = ids.iter().enumerate().map(|(index, id)| {
-            let judgement = &examination.judgements[index];
-            let mismatches = match judgement {
-                Judgement::Wrong(found) => {
-                    let execution = &examination.executions[index];
-                    Mismatch::all(case.operator.name, rule, id, execution, found)
-                }
-                _ => vec![],
-            };
-            (id.clone(), mismatches, matches!(judgement, Judgement::Unsupported(_)))
+            let unsupported = matches!(examination.judgements[index], Judgement::Unsupported(_));
+            (id.clone(), examination.mismatches(&generated, ids, index), unsupported)
         });
         Some(Sighting { configurations: configurations.collect(), examination })
     }

@@ -60,12 +60,6 @@ impl fmt::Display for Signature {
     }
 }
 
-impl From<String> for Signature {
-    fn from(text: String) -> Signature {
-        Signature(text)
-    }
-}
-
 impl Finding {
     pub fn signature(&self) -> Signature {
         Signature::of(&self.trigger)

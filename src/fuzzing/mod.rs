@@ -25,7 +25,7 @@ use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
 use crate::operator::OPERATORS;
 use crate::runtime::{self, Execution, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement, Mismatch};
+use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
 
 /// A fuzz target at work.
@@ -127,14 +127,12 @@ impl Fuzzer {
         let case = &generated.case;
         let mut features = None;
         let mut found = Vec::new();
-        for (index, id) in self.ids.iter().enumerate() {
-            let Judgement::Wrong(discrepancies) = &examination.judgements[index] else { continue };
-            if ASSERTING && discrepancies.contains(&Discrepancy::Panic) {
-                continue;
-            }
-            let features = features.get_or_insert_with(|| Features::of(case));
-            let (rule, execution) = (generated.expectation.rule(), &examination.executions[index]);
-            for mismatch in Mismatch::all(case.operator.name, rule, id, execution, discrepancies) {
+        for index in 0..self.ids.len() {
+            for mismatch in examination.mismatches(generated, &self.ids, index) {
+                if ASSERTING && mismatch.discrepancies.contains(&Discrepancy::Panic) {
+                    continue;
+                }
+                let features = features.get_or_insert_with(|| Features::of(case));
                 if let Sorted::New(finding) = self.triage.sort(case, &mismatch, features, &mut self.probe) {
                     found.push(*finding);
                 }
