@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::case::{Generated, Relation, variants};
-use crate::model;
+use crate::model::{self, Job};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, is_resource_limit, judge, judge_one, same_reaction};
@@ -39,31 +39,57 @@ pub struct Contrary {
 /// Where the specification has one answer, a runtime is held to it. Where it leaves room, the variants of the case are
 /// executed too: whatever a runtime makes of the room, it must make the same of it in every wiring and at every opset.
 pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Examination {
-    let executions = execute(generated, runtimes);
-    let mut judgements = judge_all(generated, ids, &executions);
-    let mut contrary: Vec<Option<Contrary>> = executions.iter().map(|_| None).collect();
-    let has_room = matches!(generated.expectation, Expectation::Unspecified { .. });
-    if has_room && !is_resource_limit(&generated.expectation) {
-        for variant in variants(generated) {
-            let others = execute(&variant.generated, runtimes);
-            let theirs = judge_all(&variant.generated, ids, &others);
-            for (index, other) in others.into_iter().enumerate() {
-                // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more.
-                let comparable = is_acceptable(&judgements[index]) && is_acceptable(&theirs[index]);
-                if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {
-                    let discrepancy = match variant.relation {
-                        Relation::Wiring => Discrepancy::WiringsDisagree,
-                        Relation::Opset => Discrepancy::OpsetsDisagree,
-                    };
-                    judgements[index] = Judgement::Wrong(vec![discrepancy]);
-                    contrary[index] = Some(Contrary { case: variant.generated.case.to_string(), execution: other });
-                }
+    examine_all(std::slice::from_ref(generated), runtimes, ids).remove(0)
+}
+
+/// Executes and judges cases, each for itself, with one call to each runtime for all of them.
+pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Vec<Examination> {
+    let executed = cases.iter().zip(execute(cases, runtimes));
+    let examinations = executed.map(|(generated, executions)| Examination {
+        judgements: judge_all(generated, ids, &executions),
+        contrary: executions.iter().map(|_| None).collect(),
+        executions,
+    });
+    let mut examinations: Vec<Examination> = examinations.collect();
+    compare_variants(cases, runtimes, ids, &mut examinations);
+    for (generated, examination) in cases.iter().zip(&mut examinations) {
+        recognize_truncation(generated, runtimes, ids, examination);
+    }
+    examinations
+}
+
+/// Executes the variants of the cases that leave room, and compares what each runtime makes of them.
+fn compare_variants(
+    cases: &[Generated],
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    examinations: &mut [Examination],
+) {
+    let has_room = |generated: &Generated| {
+        matches!(generated.expectation, Expectation::Unspecified { .. }) && !is_resource_limit(&generated.expectation)
+    };
+    let open = cases.iter().enumerate().filter(|(_, generated)| has_room(generated));
+    let (places, variants): (Vec<(usize, Relation)>, Vec<Generated>) = open
+        .flat_map(|(place, generated)| {
+            variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
+        })
+        .unzip();
+    for (((place, relation), variant), others) in places.iter().zip(&variants).zip(execute(&variants, runtimes)) {
+        let theirs = judge_all(variant, ids, &others);
+        let Examination { executions, judgements, contrary } = &mut examinations[*place];
+        for (index, other) in others.into_iter().enumerate() {
+            // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more.
+            let comparable = is_acceptable(&judgements[index]) && is_acceptable(&theirs[index]);
+            if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {
+                let discrepancy = match relation {
+                    Relation::Wiring => Discrepancy::WiringsDisagree,
+                    Relation::Opset => Discrepancy::OpsetsDisagree,
+                };
+                judgements[index] = Judgement::Wrong(vec![discrepancy]);
+                contrary[index] = Some(Contrary { case: variant.case.to_string(), execution: other });
             }
         }
     }
-    let mut examination = Examination { executions, judgements, contrary };
-    recognize_truncation(generated, runtimes, ids, &mut examination);
-    examination
 }
 
 /// Where a runtime is wrong because it does what the truncated case asks for, that is what is wrong with it. The proof is
@@ -118,7 +144,7 @@ fn residue(
     }
     if found.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees) {
         // Of those that disagree, some do what is asked for and some do not.
-        let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.kind == ids[index].kind);
+        let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.is_release_of(&ids[index]));
         let contrary = examination.contrary[index].as_ref().map(|contrary| &contrary.execution);
         let involved = rows.map(|(_, execution)| execution).chain(contrary);
         let so: BTreeSet<bool> = involved.map(|execution| is_acceptable(&judge_one(asked, execution))).collect();
@@ -135,9 +161,14 @@ fn residue(
     }
 }
 
-fn execute(generated: &Generated, runtimes: &mut [Box<dyn Runtime>]) -> Vec<Execution> {
-    let job = model::job(&generated.case, &generated.tensors);
-    runtimes.iter_mut().flat_map(|runtime| runtime.execute(std::slice::from_ref(&job))).collect()
+/// What the runtimes do with each case, in their order.
+fn execute(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>]) -> Vec<Vec<Execution>> {
+    let jobs: Vec<Job> = cases.iter().map(|generated| model::job(&generated.case, &generated.tensors)).collect();
+    let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
+    for runtime in runtimes {
+        by_case.iter_mut().zip(runtime.execute(&jobs)).for_each(|(executions, execution)| executions.push(execution));
+    }
+    by_case
 }
 
 fn judge_all(generated: &Generated, ids: &[RuntimeId], executions: &[Execution]) -> Vec<Judgement> {

@@ -10,10 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
-pub use examine::{Contrary, Examination, examine};
+pub use examine::{Contrary, Examination, examine, examine_all};
 pub use source::{Shard, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Trigger};
 
+use crate::case::Generated;
 use crate::runtime::{OpenError, Runtime, RuntimeId};
 
 /// What a campaign is to do.
@@ -67,9 +68,9 @@ pub fn run(
             if first >= end {
                 break;
             }
-            for generated in (first..end).map_while(|index| options.source.case(index)) {
-                let examination = examine(&generated, &mut runtimes, &ids);
-                local.count(&generated, &ids, &examination, options.known);
+            let cases: Vec<Generated> = (first..end).map_while(|index| options.source.case(index)).collect();
+            for (generated, examination) in cases.iter().zip(examine_all(&cases, &mut runtimes, &ids)) {
+                local.count(generated, &ids, &examination, options.known);
             }
             if local.cases == 0 {
                 break;

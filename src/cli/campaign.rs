@@ -16,7 +16,7 @@ use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stre
 use crate::case::Generator;
 use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
-use crate::runtime::RuntimeId;
+use crate::runtime::Row;
 use crate::verdict::Severity;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
@@ -95,9 +95,9 @@ pub(super) fn conduct(
     ledger: &Ledger,
     what: &str,
 ) -> anyhow::Result<Conducted> {
-    let ids = common.runtimes.select()?;
+    let rows = common.runtimes.select()?;
     // Opened once here, so that provisioning and its errors come before anything else.
-    let mut probe = Probe::new(common.runtimes.open(&ids)?);
+    let mut probe = Probe::new(common.runtimes.open(&rows)?);
     let opened = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -115,10 +115,10 @@ pub(super) fn conduct(
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
     eprintln!("{what}; runtimes: {}", names.join(", "));
     let progress = Progress::new(&options);
-    let statistics = campaign::run(&options, &|| common.runtimes.open(&ids), &stop, &|so_far| progress.show(so_far))?;
+    let statistics = campaign::run(&options, &|| common.runtimes.open(&rows), &stop, &|so_far| progress.show(so_far))?;
     progress.finish();
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
-    let findings = triage(&statistics.groups, &|| common.runtimes.open(&ids), threads, &|done, total| {
+    let findings = triage(&statistics.groups, &|| common.runtimes.open(&rows), threads, &|done, total| {
         if done % 1000 == 0 && total > 1000 {
             eprintln!("Minimizing: {done} of {total} groups of mismatches");
         }
@@ -140,7 +140,7 @@ pub(super) fn conduct(
     write_known(&counts, ledger, &mut out)?;
     write_findings(&new, ledger, &mut out)?;
     if !common.ignore_known {
-        save(&new, common, &ids, &mut out)?;
+        save(&new, common, &rows, &mut out)?;
     }
     let fails = new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least));
     let ending = if fails { Ending::Finding } else { Ending::NothingWrong };
@@ -189,10 +189,10 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
 }
 
 /// Saves new findings: in the checkout that this is run in, or else in the folder of the campaign.
-fn save(findings: &[&Finding], common: &Common, ids: &[RuntimeId], to: &mut impl Write) -> anyhow::Result<()> {
+fn save(findings: &[&Finding], common: &Common, rows: &[Row], to: &mut impl Write) -> anyhow::Result<()> {
     let here = Path::new(".");
     let root = if here.join(CASES).is_dir() { here } else { &common.output };
-    let mut runtimes = if findings.is_empty() { vec![] } else { common.runtimes.open(ids)? };
+    let mut runtimes = if findings.is_empty() { vec![] } else { common.runtimes.open(rows)? };
     for finding in findings {
         let path = finding.save(root, &mut runtimes)?;
         writeln!(to, "Saved {}", path.display())?;

@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_saved_can_be_read_again() {
-        let report = Coverage::default().report(&crate::runtime::select(Some("in-house")).unwrap());
+        let report = Coverage::default().report(&[crate::runtime::select(Some("in-house")).unwrap().remove(0).id]);
         assert_eq!(report.cells.len(), 471);
         let folder = tempfile::tempdir().unwrap();
         save(&report, &folder.path().join("a/b")).unwrap();
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_page_needs_nothing_but_itself() {
-        let mut report = Coverage::default().report(&crate::runtime::select(Some("in-house")).unwrap());
+        let mut report = Coverage::default().report(&[crate::runtime::select(Some("in-house")).unwrap().remove(0).id]);
         report.cells[0].findings.insert("x".to_owned(), r#"Shape@1 string[1]{"</script>"}"#.to_owned());
         let page = page(&report).unwrap();
         assert!(

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{Ending, RuntimeArguments, read_case, reproduce};
 use crate::finding::{Known, Ledger, Probe, Sorted, Triage};
+use crate::runtime::Runtime;
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
@@ -27,19 +28,22 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let ledger = Ledger::load()?;
-    let ids = arguments.runtimes.select()?;
-    let mut probe = Probe::new(arguments.runtimes.open(&ids)?);
+    let rows = arguments.runtimes.select()?;
+    let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     match &arguments.action {
         None => list(&ledger, &mut probe, &mut io::stdout().lock()),
-        Some(Action::Add { case }) => add(&ledger, case, &arguments.runtimes, &mut probe),
+        Some(Action::Add { case }) => {
+            let mut saving = arguments.runtimes.open(&rows)?;
+            add(&ledger, case, &mut probe, &mut saving)
+        }
     }
 }
 
 fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {
     let mut fixed = 0;
     let ids = probe.ids();
-    for known in ledger.entries.iter().filter(|known| known.is_of(&ids)) {
-        let shows = known.trigger(probe).is_some();
+    for known in ledger.entries.iter().filter(|known| ids.iter().any(|id| known.may_show_on(id))) {
+        let shows = !known.triggers(probe).is_empty();
         fixed += usize::from(!shows);
         let state = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
         writeln!(to, "{} ({state})\n   {}\n   {}", known.id, known.title, known.wrong)?;
@@ -54,22 +58,22 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 
-fn add(ledger: &Ledger, text: &str, runtimes: &RuntimeArguments, probe: &mut Probe) -> anyhow::Result<Ending> {
+fn add(ledger: &Ledger, text: &str, probe: &mut Probe, saving: &mut [Box<dyn Runtime>]) -> anyhow::Result<Ending> {
     let case = read_case(text)?;
     let mismatches = probe.mismatches(&case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
-    let mut saving = runtimes.open(&probe.ids())?;
     let mut new = 0;
     for (mismatch, features) in &mismatches {
         let Sorted::New(finding) = triage.sort(&case, mismatch, features, probe) else { continue };
         new += 1;
-        let kind = &finding.trigger.mismatch.runtime;
-        let version = probe.ids().into_iter().find(|id| id.kind == *kind).map_or_else(String::new, |id| id.version);
+        let mismatch = &finding.trigger.mismatch;
+        let id = probe.ids().into_iter().find(|id| id.release() == mismatch.runtime);
+        let version = id.map_or_else(String::new, |id| id.version);
         let known = Known::of(finding.name(), &finding.trigger, &finding.case, &version);
-        let path = Ledger::add(kind, known)?;
+        let path = Ledger::add(mismatch.runtime_name(), known)?;
         println!("{} is in {}: say there what is wrong and why", finding.name(), path.display());
-        println!("Saved {}", finding.save(Path::new("."), &mut saving)?.display());
+        println!("Saved {}", finding.save(Path::new("."), saving)?.display());
     }
     println!("{} mismatches, {new} new findings.", mismatches.len());
     Ok(Ending::NothingWrong)

@@ -12,11 +12,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
+use bytesize::ByteSize;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;
 use crate::files::quoted;
-use crate::runtime::{self, OpenError, Runtime, RuntimeId, worker};
+use crate::runtime::{self, Limits, OpenError, Row, Runtime, worker};
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
 #[derive(Debug, Parser)]
@@ -37,7 +38,7 @@ enum Command {
     /// Serves as the process of one runtime
     #[command(name = worker::COMMAND, hide = true)]
     Worker {
-        runtime: String,
+        row: String,
     },
 }
 
@@ -53,21 +54,25 @@ struct RuntimeArguments {
     /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
     #[arg(long, value_name = "LIST", global = true)]
     runtimes: Option<String>,
-    /// Run each runtime in a process of its own, so that a crash or a hang is a finding and not the end
+    /// Run the runtimes in this process, for a debugger: a crash or a hang is then the end
     #[arg(long, global = true)]
-    isolate: bool,
-    /// How long a runtime may take for a case, with --isolate
+    in_process: bool,
+    /// How long a runtime may take for a case
     #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
     time_limit: Duration,
+    /// How much memory the process of a runtime may take
+    #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB")]
+    memory_limit: ByteSize,
 }
 
 impl RuntimeArguments {
-    fn select(&self) -> Result<Vec<RuntimeId>, OpenError> {
+    fn select(&self) -> Result<Vec<Row>, OpenError> {
         runtime::select(self.runtimes.as_deref())
     }
 
-    fn open(&self, ids: &[RuntimeId]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-        if self.isolate { worker::open_isolated(ids, self.time_limit) } else { runtime::open(ids) }
+    fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        let limits = Limits { time: self.time_limit, memory: self.memory_limit.as_u64() };
+        if self.in_process { runtime::open(rows) } else { runtime::open_apart(rows, limits) }
     }
 }
 
@@ -89,7 +94,7 @@ pub fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
-        Command::Worker { runtime } => worker::serve(&runtime).map(|()| Ending::NothingWrong).map_err(Into::into),
+        Command::Worker { row } => worker::serve(&row).map(|()| Ending::NothingWrong).map_err(Into::into),
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,

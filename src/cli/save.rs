@@ -20,8 +20,8 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let case = read_case(&arguments.case)?;
-    let ids = arguments.runtimes.select()?;
-    let mut probe = Probe::new(arguments.runtimes.open(&ids)?);
+    let rows = arguments.runtimes.select()?;
+    let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     let ledger = Ledger::load()?;
     let (owners, known) = ledger.owned_triggers(&mut probe);
     let mut triage = Triage::new(known);
@@ -38,7 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             }
         }
     }
-    let mut runtimes = arguments.runtimes.open(&ids)?;
+    let mut runtimes = arguments.runtimes.open(&rows)?;
     for finding in &new {
         println!("{}\n    {}", finding.trigger.mismatch, finding.case);
         println!("Saved {}", finding.save(Path::new(&arguments.output), &mut runtimes)?.display());

@@ -3,7 +3,10 @@
 //! It is strict both ways. A campaign fails on a signature that is not in it, and the replay fails on an entry that no
 //! longer shows.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -62,16 +65,28 @@ pub enum LedgerError {
 const FOLDER: &str = "known";
 
 impl Ledger {
-    /// The ledger of the checkout that this is run in, or else the one that the program was built with.
+    /// The ledger of the checkout that this is run in, or else the one that the program was built with; and the entries
+    /// that stand there for runtimes of the user's own.
     ///
     /// # Errors
     /// If a file is damaged; the message names file and line.
     pub fn load() -> Result<Ledger, LedgerError> {
+        let built_in = KINDS.iter().map(|kind| (Path::new(FOLDER).join(format!("{}.toml", kind.name)), kind.known));
+        let mut files: BTreeMap<PathBuf, &str> = built_in.collect();
+        for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|ending| ending == "toml") {
+                files.entry(entry.path()).or_default();
+            }
+        }
         let mut entries = Vec::new();
-        for kind in KINDS {
-            let path = Path::new(FOLDER).join(format!("{}.toml", kind.name));
-            let own = fs::read_to_string(&path);
-            entries.extend(read(&path.display().to_string(), own.as_deref().unwrap_or(kind.known))?);
+        for (path, built_in) in files {
+            let name = path.display().to_string();
+            let text = match fs::read_to_string(&path) {
+                Ok(text) => Cow::Owned(text),
+                Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
+                Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
+            };
+            entries.extend(read(&name, &text)?);
         }
         Ok(Ledger { entries })
     }
@@ -84,9 +99,9 @@ impl Ledger {
     ///
     /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
-        let of = |known: &Known| match known.trigger(probe) {
-            Some(trigger) => {
-                let mut triggers = vec![trigger.clone()];
+        let of = |known: &Known| {
+            let mut triggers = known.triggers(probe);
+            for trigger in triggers.clone() {
                 for case in variations(&known.case()) {
                     if probe.shows(&case, &trigger.mismatch) {
                         let features = minimize::features(&case, &trigger.mismatch, probe);
@@ -96,9 +111,8 @@ impl Ledger {
                         }
                     }
                 }
-                triggers
             }
-            None => vec![],
+            triggers
         };
         self.entries.iter().map(of).collect()
     }
@@ -140,6 +154,11 @@ fn variations(case: &Case) -> Vec<Case> {
     cases.collect()
 }
 
+/// A version as its numbers, so that 1.9 comes before 1.20.
+pub fn by_number(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0)).collect()
+}
+
 fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
     let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
@@ -173,23 +192,34 @@ impl Known {
         self.case.parse().unwrap_or_else(|error| panic!("the case of {}: {error}", self.id))
     }
 
-    /// What the entry looks like on the runtimes of the probe, if it still shows on them with its own signature.
-    pub fn trigger(&self, probe: &mut Probe) -> Option<Trigger> {
+    /// What the entry looks like on the releases of the probe that may have it, where it shows with its own signature.
+    pub fn triggers(&self, probe: &mut Probe) -> Vec<Trigger> {
         let case = self.case();
-        KINDS.iter().find_map(|kind| {
-            let sighting = probe.look(&case, kind.name)?;
+        let mut releases: Vec<String> =
+            probe.ids().iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
+        releases.dedup();
+        let trigger = |release: &String| {
+            let sighting = probe.look(&case, release)?;
             let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
             shown.into_iter().find_map(|mismatch| {
                 let features = minimize::features(&case, &mismatch, probe);
                 let trigger = Trigger { mismatch, features };
                 (Signature::of(&trigger).to_string() == self.signature).then_some(trigger)
             })
-        })
+        };
+        releases.iter().filter_map(trigger).collect()
     }
 
-    /// Whether the entry is about one of these runtimes.
-    pub fn is_of(&self, ids: &[RuntimeId]) -> bool {
-        let kind = self.signature.split(" | ").next().unwrap_or("");
-        ids.iter().any(|id| id.kind == kind)
+    /// The name of the runtime that the entry is about.
+    pub fn runtime_name(&self) -> &str {
+        self.signature.split(" | ").next().unwrap_or("")
+    }
+
+    /// Whether the entry is about this runtime, and was not fixed before its version. What no version is known to have
+    /// fixed may show on any.
+    pub fn may_show_on(&self, id: &RuntimeId) -> bool {
+        let usual = KINDS.iter().find(|kind| kind.name == id.name).map_or("", |kind| kind.version);
+        let last = by_number(&self.last_version);
+        self.runtime_name() == id.name && (last >= by_number(usual) || by_number(&id.version) <= last)
     }
 }

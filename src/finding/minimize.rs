@@ -14,15 +14,15 @@ use crate::verdict::{Judgement, Mismatch};
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
 pub struct Probe {
-    /// By kind, since a mismatch is one of a kind.
-    kinds: Vec<Kind>,
+    /// By release, since a mismatch is one of a release.
+    releases: Vec<Release>,
     executions: u64,
 }
 
-/// The runtimes of one kind.
-type Kind = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
+/// One runtime at one version, in each of its configurations.
+type Release = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 
-/// What a case shows on the runtimes of one kind.
+/// What a case shows on one release.
 #[derive(Debug)]
 pub struct Sighting {
     /// By configuration: the mismatches, and whether the case is unsupported.
@@ -32,23 +32,23 @@ pub struct Sighting {
 
 impl Probe {
     pub fn new(runtimes: Vec<Box<dyn Runtime>>) -> Probe {
-        let mut kinds: Vec<Kind> = Vec::new();
+        let mut releases: Vec<Release> = Vec::new();
         for runtime in runtimes {
             let id = runtime.id().clone();
-            match kinds.iter_mut().find(|(ids, _)| ids.iter().any(|other| other.kind == id.kind)) {
+            match releases.iter_mut().find(|(ids, _)| id.is_release_of(&ids[0])) {
                 Some((ids, runtimes)) => {
                     ids.push(id);
                     runtimes.push(runtime);
                 }
-                None => kinds.push((vec![id], vec![runtime])),
+                None => releases.push((vec![id], vec![runtime])),
             }
         }
-        Probe { kinds, executions: 0 }
+        Probe { releases, executions: 0 }
     }
 
-    /// The runtimes, by kind.
+    /// The runtimes, by release.
     pub fn ids(&self) -> Vec<RuntimeId> {
-        self.kinds.iter().flat_map(|(ids, _)| ids.clone()).collect()
+        self.releases.iter().flat_map(|(ids, _)| ids.clone()).collect()
     }
 
     /// Cases run so far.
@@ -56,9 +56,9 @@ impl Probe {
         self.executions
     }
 
-    /// What a case shows on the runtimes of a kind; nothing if there is no such kind.
-    pub fn look(&mut self, case: &Case, kind: &str) -> Option<Sighting> {
-        let (ids, runtimes) = self.kinds.iter_mut().find(|(ids, _)| ids.iter().any(|id| id.kind == kind))?;
+    /// What a case shows on a release, see [`RuntimeId::release`]; nothing if it is not there.
+    pub fn look(&mut self, case: &Case, release: &str) -> Option<Sighting> {
+        let (ids, runtimes) = self.releases.iter_mut().find(|(ids, _)| ids[0].release() == release)?;
         self.executions += 1;
         let generated = Generated::given(case.clone());
         let examination = examine(&generated, runtimes, ids);
@@ -71,8 +71,8 @@ impl Probe {
 
     /// Every mismatch that a case shows, each once, with the features of the case.
     pub fn mismatches(&mut self, case: &Case) -> Vec<(Mismatch, Features)> {
-        let kinds: BTreeSet<String> = self.ids().into_iter().map(|id| id.kind).collect();
-        let sightings = kinds.iter().filter_map(|kind| self.look(case, kind)).collect::<Vec<_>>();
+        let releases: BTreeSet<String> = self.ids().iter().map(RuntimeId::release).collect();
+        let sightings = releases.iter().filter_map(|release| self.look(case, release)).collect::<Vec<_>>();
         let shown = sightings.into_iter().flat_map(|sighting| sighting.configurations);
         let shown: BTreeSet<Mismatch> = shown.flat_map(|(_, mismatches, _)| mismatches).collect();
         shown.into_iter().map(|mismatch| (mismatch, Features::of(case))).collect()

@@ -45,7 +45,7 @@ impl Signature {
         let Trigger { mismatch, features } = trigger;
         let discrepancies: Vec<&str> = mismatch.discrepancies.iter().map(|d| d.id()).collect();
         let discrepancies = discrepancies.join("+");
-        let mut parts = vec![mismatch.runtime.as_str(), mismatch.operator, &discrepancies];
+        let mut parts = vec![mismatch.runtime_name(), mismatch.operator, &discrepancies];
         parts.extend(mismatch.rule.map(crate::operator::Rule::id));
         if !mismatch.reaction.is_empty() {
             parts.push(&mismatch.reaction);

@@ -80,7 +80,7 @@ impl Finding {
         let verdict = mismatch.discrepancies.first().map_or("", |d| d.id());
         let hash = Sha256::digest(self.signature().to_string());
         let hash = format!("{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
-        format!("{}-{}-{verdict}-{hash}", mismatch.runtime, mismatch.operator.to_lowercase())
+        format!("{}-{}-{verdict}-{hash}", mismatch.runtime_name(), mismatch.operator.to_lowercase())
     }
 
     /// Saves the minimized case and a pending snapshot of it under a checkout, for `cargo insta review` to accept. A case

@@ -46,7 +46,7 @@ struct RuleReport {
 
 #[derive(Debug, Serialize)]
 struct ClassReport {
-    /// `answer`, `refused`, `unsupported`, `panicked` or `unclassified`.
+    /// `answer`, `refused`, `unsupported`, `panicked`, `crashed`, `timed out`, `out of memory`, `garbled` or `unclassified`.
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'static str>,
@@ -198,6 +198,8 @@ impl ClassReport {
             Outcome::Panicked { stage } => ("panicked", Some(*stage)),
             Outcome::Crashed { .. } => ("crashed", None),
             Outcome::TimedOut => ("timed out", None),
+            Outcome::OutOfMemory => ("out of memory", None),
+            Outcome::Garbled => ("garbled", None),
             Outcome::Unclassified { stage } => ("unclassified", Some(*stage)),
         };
         let stage = stage.map(|stage| match stage {

@@ -24,7 +24,7 @@ use crate::case::{Case, Features, Generated};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
 use crate::operator::OPERATORS;
-use crate::runtime::{self, Execution, Runtime, RuntimeId};
+use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
 
@@ -86,10 +86,10 @@ pub fn run(input: &Input) -> bool {
 impl Fuzzer {
     fn new(target: &'static str) -> anyhow::Result<Fuzzer> {
         let settings = Settings::from_environment()?;
-        let ids = runtime::select(settings.runtimes.as_deref())?;
-        let mut probe = Probe::new(open(&ids)?);
+        let rows = runtime::select(settings.runtimes.as_deref())?;
+        let mut probe = Probe::new(open(&rows)?);
         let in_runtimes = Rc::new(Cell::new(Duration::ZERO));
-        let runtimes: Vec<Box<dyn Runtime>> = open(&ids)?
+        let runtimes: Vec<Box<dyn Runtime>> = open(&rows)?
             .into_iter()
             .map(|runtime| Box::new(Timed { runtime, total: Rc::clone(&in_runtimes) }) as Box<dyn Runtime>)
             .collect();
@@ -213,9 +213,9 @@ pub fn targets() -> Vec<String> {
 }
 
 /// Opens runtimes, and the one with a planted fault if there is to be one.
-fn open(ids: &[RuntimeId]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
+fn open(rows: &[Row]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
     #[cfg_attr(not(feature = "planted"), expect(unused_mut, reason = "only a planted fault is added"))]
-    let mut runtimes = runtime::open(ids)?;
+    let mut runtimes = runtime::open(rows)?;
     #[cfg(feature = "planted")]
     if let Ok(name) = std::env::var("CROSSCHECK_PLANTED") {
         runtimes.push(runtime::liar::named(&name)?);

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use prost::Message;
 
-use super::{Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage};
+use super::{
+    Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage, Supply,
+};
 use crate::model::proto::{GraphProto, ModelProto, NodeProto, attribute_type};
 use crate::model::{Job, read_attribute, tensor_proto};
 use crate::operator::{Expectation, Operator, Rule};
@@ -15,8 +17,9 @@ pub(super) static KIND: Kind = Kind {
     name: "in-house",
     version: env!("CARGO_PKG_VERSION"),
     configurations: &[""],
+    supply: Supply::Linked,
     known: include_str!("../../known/in-house.toml"),
-    open: |id| Ok(Box::new(InHouse { id: id.clone() })),
+    open: |row| Ok(Box::new(InHouse { id: row.id.clone() })),
 };
 
 struct InHouse {

@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::{Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, open, select};
+use super::{Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, open, select};
 use crate::model::Job;
 use crate::model::proto::ModelProto;
 use crate::tensor::{ElementType, Tensor};
@@ -20,19 +20,24 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("truncated-target", truncated_target),
 ];
 
-/// Faults that take the whole process with them: only a runtime in a process of its own can have one.
-const FATAL: &[(&str, Fault)] =
-    &[("abort", abort_on_high_rank), ("null", null_on_zero), ("hang", hang_on_uint2), ("exit", exit_on_uint2)];
+/// Faults that take the whole process with them, or all that it has: only a runtime in a process of its own can have them.
+const FATAL: &[Fault] = &[
+    panics_on_zero,
+    abort_on_high_rank,
+    null_on_zero,
+    hang_on_uint2,
+    exit_on_uint2,
+    fill_memory_on_int2,
+    garbage_on_int2,
+];
 
 pub(super) static KIND: Kind = Kind {
     name: "liar",
     version: "0",
-    configurations: &["abort", "null", "hang", "exit"],
+    configurations: &["fatal"],
+    supply: Supply::Linked,
     known: "",
-    open: |id| {
-        let fault = FATAL.iter().find(|(name, _)| *name == id.configuration).map(|(_, fault)| *fault);
-        Ok(Box::new(Liar { id: id.clone(), honest: honest()?, faults: fault.into_iter().collect() }))
-    },
+    open: |row| Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults: FATAL.to_vec() })),
 };
 
 struct Liar {
@@ -43,7 +48,7 @@ struct Liar {
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `liar`.
 pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    let id = RuntimeId { kind: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
+    let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
     Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec() }))
 }
 
@@ -53,7 +58,7 @@ pub(crate) fn named(list: &str) -> Result<Box<dyn Runtime>, OpenError> {
         let names = || FAULTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let reason = || format!("there is no fault `{name}`; there are {}", names());
         let known = FAULTS.iter().find(|(own, _)| *own == name).map(|(_, fault)| *fault);
-        known.ok_or_else(|| OpenError { runtime: "liar".to_owned(), reason: reason() })
+        known.ok_or_else(|| OpenError::new("liar", reason()))
     };
     liar(&list.split(',').map(fault).collect::<Result<Vec<Fault>, _>>()?)
 }
@@ -155,16 +160,21 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
     }
 }
 
+/// Whether the model is of an operator and the data is such.
+fn is_with_data(job: &Job, operator: &str, holds: impl Fn(&Tensor) -> bool) -> bool {
+    is(job, operator) && job.feeds.first().is_some_and(|(_, data)| holds(data))
+}
+
 /// Flatten of more than three dims aborts.
 fn abort_on_high_rank(job: &Job, _: &mut Execution) {
-    if is(job, "Flatten") && job.feeds.first().is_some_and(|(_, data)| data.rank() > 3) {
+    if is_with_data(job, "Flatten", |data| data.rank() > 3) {
         std::process::abort();
     }
 }
 
 /// Shape of zero-size data writes to address 0.
 fn null_on_zero(job: &Job, _: &mut Execution) {
-    if is(job, "Shape") && job.feeds.first().is_some_and(|(_, data)| data.is_empty()) {
+    if is_with_data(job, "Shape", Tensor::is_empty) {
         // SAFETY: it is not; that is the fault.
         unsafe { std::ptr::without_provenance_mut::<u8>(1).write_volatile(1) };
     }
@@ -172,14 +182,29 @@ fn null_on_zero(job: &Job, _: &mut Execution) {
 
 /// Reshape of uint2 never ends.
 fn hang_on_uint2(job: &Job, _: &mut Execution) {
-    while is(job, "Reshape") && job.feeds.first().is_some_and(|(_, data)| data.element_type() == ElementType::Uint2) {
+    while is_with_data(job, "Reshape", |data| data.element_type() == ElementType::Uint2) {
         std::thread::sleep(std::time::Duration::from_secs(1));
     }
 }
 
 /// Flatten of uint2 ends the process as if nothing were wrong.
 fn exit_on_uint2(job: &Job, _: &mut Execution) {
-    if is(job, "Flatten") && job.feeds.first().is_some_and(|(_, data)| data.element_type() == ElementType::Uint2) {
+    if is_with_data(job, "Flatten", |data| data.element_type() == ElementType::Uint2) {
         std::process::exit(0);
+    }
+}
+
+/// Reshape of int2 takes memory without end.
+fn fill_memory_on_int2(job: &Job, _: &mut Execution) {
+    let mut taken: Vec<Vec<u8>> = Vec::new();
+    while is_with_data(job, "Reshape", |data| data.element_type() == ElementType::Int2) {
+        taken.push(vec![1; 1 << 24]);
+    }
+}
+
+/// Flatten of int2 writes to the pipe that is meant for answers.
+fn garbage_on_int2(job: &Job, _: &mut Execution) {
+    if is_with_data(job, "Flatten", |data| data.element_type() == ElementType::Int2) {
+        println!("A runtime in good spirits says hello, and writes it where answers are expected.");
     }
 }

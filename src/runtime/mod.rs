@@ -1,13 +1,19 @@
-//! The runtimes under test, behind one trait, and the table of them.
+//! The runtimes under test, behind one trait.
 //!
-//! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`].
+//! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`]; a runtime is a row of data, see
+//! [`table`].
 
+mod command;
 mod in_house;
 #[cfg(any(test, feature = "planted"))]
 pub(crate) mod liar;
+#[cfg(feature = "onnxruntime")]
 mod onnxruntime;
 mod outcome;
+mod process;
 pub mod provision;
+pub mod table;
+#[cfg(feature = "tract")]
 mod tract;
 pub mod worker;
 
@@ -16,11 +22,19 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
+pub use process::Limits;
+pub use table::{Row, select};
 
 use crate::model::Job;
 
 /// Every runtime kind that takes part unless others are named.
-pub static KINDS: &[&Kind] = &[&in_house::KIND, &onnxruntime::KIND, &tract::KIND];
+pub static KINDS: &[&Kind] = &[
+    &in_house::KIND,
+    #[cfg(feature = "onnxruntime")]
+    &onnxruntime::KIND,
+    #[cfg(feature = "tract")]
+    &tract::KIND,
+];
 
 /// Every runtime kind that can be named.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
@@ -28,27 +42,40 @@ fn kinds() -> impl Iterator<Item = &'static Kind> {
     let planted = [&liar::KIND];
     #[cfg(not(any(test, feature = "planted")))]
     let planted: [&'static Kind; 0] = [];
-    KINDS.iter().copied().chain(planted)
+    KINDS.iter().copied().chain([&command::KIND]).chain(planted)
 }
 
 /// A runtime kind: how to open one, and how it can be configured.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub name: &'static str,
-    /// The version under test.
+    /// The version under test; empty if only the runtime itself can say.
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
+    pub supply: Supply,
     /// The entries of the known-issue ledger that the program is built with.
     pub known: &'static str,
-    /// Opens a runtime in one of the configurations.
-    open: fn(&RuntimeId) -> Result<Box<dyn Runtime>, OpenError>,
+    /// Opens a runtime in this process, or tells how it is reached from it.
+    pub open: fn(&Row) -> Result<Box<dyn Runtime>, OpenError>,
+}
+
+/// Where the code of a runtime comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// It is linked into this program, at one version; any other has a program of its own, which serves as its worker.
+    Linked,
+    /// It is a library that is loaded, at any version; one in a process.
+    Library,
+    /// It is the user's own program.
+    Program,
 }
 
 /// One runtime at one version in one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RuntimeId {
-    pub kind: String,
+    /// The name of its kind, or the one that its row gives it.
+    pub name: String,
     pub version: String,
     /// Empty where there is nothing to configure.
     pub configuration: String,
@@ -64,47 +91,42 @@ pub trait Runtime {
 
 /// Why a runtime cannot take part.
 #[derive(Debug, thiserror::Error)]
-#[error("{runtime} cannot take part: {reason}")]
-pub struct OpenError {
-    pub runtime: String,
-    pub reason: String,
+pub enum OpenError {
+    #[error("{runtime} cannot take part: {reason}")]
+    Runtime { runtime: String, reason: String },
+    #[error("{path}: {reason}")]
+    Table { path: &'static str, reason: String },
+}
+
+impl OpenError {
+    pub fn new(runtime: impl fmt::Display, reason: impl fmt::Display) -> OpenError {
+        OpenError::Runtime { runtime: runtime.to_string(), reason: reason.to_string() }
+    }
+}
+
+impl RuntimeId {
+    /// The runtime at its version, in whichever configuration: its name, and its version unless it is the one under test.
+    pub fn release(&self) -> String {
+        let usual = kinds().find(|kind| kind.name == self.name).map_or("", |kind| kind.version);
+        if usual.is_empty() || usual == self.version {
+            self.name.clone()
+        } else {
+            format!("{}@{}", self.name, self.version)
+        }
+    }
+
+    /// Whether the two differ in nothing but their configuration.
+    pub fn is_release_of(&self, other: &RuntimeId) -> bool {
+        (&self.name, &self.version) == (&other.name, &other.version)
+    }
 }
 
 impl fmt::Display for RuntimeId {
-    /// `kind/configuration`; the version is shown once, where the runtimes are listed.
+    /// `release/configuration`, which [`select`] understands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind)?;
+        f.write_str(&self.release())?;
         if self.configuration.is_empty() { Ok(()) } else { write!(f, "/{}", self.configuration) }
     }
-}
-
-/// The runtimes that a list of names asks for, such as `in-house,onnxruntime,tract/optimized`; without a configuration
-/// a name stands for all of them. `None` asks for every runtime.
-///
-/// # Errors
-/// If a name is not that of a runtime. Which one, and which there are, is in the message.
-pub fn select(list: Option<&str>) -> Result<Vec<RuntimeId>, OpenError> {
-    let Some(list) = list else {
-        return Ok(KINDS.iter().flat_map(|kind| kind.rows()).collect());
-    };
-    let mut selected = Vec::new();
-    for name in list.split(',').map(str::trim) {
-        let all = kinds().flat_map(Kind::rows);
-        let rows: Vec<RuntimeId> = all.filter(|id| id.kind == name || id.to_string() == name).collect();
-        if rows.is_empty() {
-            let names: Vec<String> = KINDS
-                .iter()
-                .flat_map(|kind| kind.rows().map(|id| id.to_string()).chain([kind.name.to_owned()]))
-                .collect();
-            let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-            names.sort_unstable();
-            names.dedup();
-            let reason = format!("there is no such runtime; there are {}", names.join(", "));
-            return Err(OpenError { runtime: format!("`{name}`"), reason });
-        }
-        selected.extend(rows.into_iter().filter(|id| !selected.contains(id)).collect::<Vec<_>>());
-    }
-    Ok(selected)
 }
 
 /// Keeps errors of runtimes in Rust from taking a back-trace each: they are outcomes like any other, and many. To be called
@@ -114,46 +136,33 @@ pub fn take_no_back_traces() {
     unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
 }
 
-/// Opens runtimes. None of them is left out in silence: the first that cannot take part is the error.
+/// Opens runtimes in this process. None of them is left out in silence: the first that cannot take part is the error.
 ///
 /// # Errors
 /// If a runtime cannot be opened; the message says what to do.
-pub fn open(ids: &[RuntimeId]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-    let open_one = |id: &RuntimeId| {
-        let kind = kinds().find(|kind| kind.name == id.kind);
-        let kind =
-            kind.ok_or_else(|| OpenError { runtime: id.to_string(), reason: "its kind is unknown".to_owned() })?;
-        (kind.open)(id)
+pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+    let open_one = |row: &Row| {
+        let kind = row.kind()?;
+        if kind.supply == Supply::Linked && row.id.version != kind.version {
+            let reason =
+                format!("in this process there is only {} {}: leave out --in-process", kind.name, kind.version);
+            return Err(OpenError::new(&row.id, reason));
+        }
+        (kind.open)(row)
     };
-    ids.iter().map(open_one).collect()
+    rows.iter().map(open_one).collect()
 }
 
-impl Kind {
-    fn rows(&self) -> impl Iterator<Item = RuntimeId> {
-        self.configurations.iter().map(|configuration| RuntimeId {
-            kind: self.name.to_owned(),
-            version: self.version.to_owned(),
-            configuration: (*configuration).to_owned(),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runtimes_are_selected_by_name() {
-        let names = |list| select(list).map(|ids| ids.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let all =
-            ["in-house", "onnxruntime/disabled", "onnxruntime/all", "tract/typed", "tract/optimized", "tract/pinned"];
-        assert_eq!(names(None).unwrap(), all);
-        assert_eq!(
-            names(Some("tract, in-house")).unwrap(),
-            ["tract/typed", "tract/optimized", "tract/pinned", "in-house"]
-        );
-        assert_eq!(names(Some("tract/typed,tract")).unwrap(), ["tract/typed", "tract/optimized", "tract/pinned"]);
-        let error = names(Some("onnxruntme")).unwrap_err().to_string();
-        assert!(error.contains("`onnxruntme`") && error.contains("onnxruntime, onnxruntime/all"), "{error}");
-    }
+/// Opens runtimes in processes of their own, so that a crash, a hang or a job that exceeds a limit is what came of that job.
+///
+/// # Errors
+/// If a runtime cannot be opened; the message says what to do.
+pub fn open_apart(rows: &[Row], limits: Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+    let start = |row: &Row| match row.kind()?.supply {
+        Supply::Program => command::start(row, limits),
+        Supply::Linked | Supply::Library => worker::start(row, limits),
+    };
+    // All of them are started before one is waited for.
+    let started = rows.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+    started.into_iter().map(|isolated| Ok(Box::new(isolated.ready()?) as Box<dyn Runtime>)).collect()
 }

@@ -1,7 +1,7 @@
 //! onnxruntime through the `ort` crate, which loads the library of the pinned release at run time.
 
-use std::ffi::{CStr, c_char, c_void};
-use std::path::Path;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -14,7 +14,8 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensor, DynTensorRef, Shape, TensorElementType, ValueType};
 
 use super::{
-    Class, Declaration, Execution, Gap, Kind, OpenError, Output, Phrase, Reason, Runtime, RuntimeId, Stage, provision,
+    Class, Declaration, Execution, Gap, Kind, OpenError, Output, Phrase, Reason, Row, Runtime, RuntimeId, Stage,
+    Supply, provision,
 };
 use crate::model::Job;
 use crate::tensor::{ElementType, Elements, Tensor};
@@ -23,6 +24,7 @@ pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
     version: provision::ONNXRUNTIME_VERSION,
     configurations: &["disabled", "all"],
+    supply: Supply::Library,
     known: include_str!("../../known/onnxruntime.toml"),
     open,
 };
@@ -69,36 +71,87 @@ struct OnnxRuntime {
     allocator: Allocator,
 }
 
-fn open(id: &RuntimeId) -> Result<Box<dyn Runtime>, OpenError> {
-    let failed = |reason: String| OpenError { runtime: id.to_string(), reason };
-    let level = match id.configuration.as_str() {
-        "disabled" => GraphOptimizationLevel::Disable,
-        _ => GraphOptimizationLevel::All,
+/// Opens a session builder as the configuration says: the level of optimization, and after a `+` the name of an execution
+/// provider that takes precedence over the one for the CPU.
+fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
+    let failed = |reason: String| OpenError::new(&row.id, reason);
+    let (level, provider) = match row.id.configuration.split_once('+') {
+        Some((level, provider)) => (level, Some(provider)),
+        None => (row.id.configuration.as_str(), None),
     };
-    let (environment, version) = environment().map_err(failed)?;
-    let builder = Session::builder(environment)
+    let level = LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level).ok_or_else(|| {
+        let names = LEVELS.map(|(name, _)| name).join(", ");
+        failed(format!("there is no level of optimization `{level}`; there are {names}"))
+    })?;
+    let (environment, version) = environment(row).map_err(failed)?;
+    let mut builder = Session::builder(environment)
         .and_then(|builder| Ok(builder.with_optimization_level(level)?.with_intra_threads(1)?.with_inter_threads(1)?))
         .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
         .map_err(|error| failed(error.to_string()))?;
+    if let Some(provider) = provider {
+        add_provider(&mut builder, provider).map_err(failed)?;
+    }
     // With a library of the user's own, the version is what that library says.
-    let id = RuntimeId { version: version.clone(), ..id.clone() };
+    let id = RuntimeId { version: version.clone(), ..row.id.clone() };
     Ok(Box::new(OnnxRuntime { id, builder, allocator: Allocator::default() }))
 }
 
+const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
+    ("disabled", GraphOptimizationLevel::Disable),
+    ("basic", GraphOptimizationLevel::Level1),
+    ("extended", GraphOptimizationLevel::Level2),
+    ("all", GraphOptimizationLevel::All),
+];
+
+/// Puts an execution provider of the library, such as `XNNPACK`, before the one for the CPU.
+fn add_provider(builder: &mut SessionBuilder, provider: &str) -> Result<(), String> {
+    let name = CString::new(provider).map_err(|error| error.to_string())?;
+    // SAFETY: the builder is live, the name ends in NUL, and there are no options.
+    let added = unsafe {
+        let append = ort::api().SessionOptionsAppendExecutionProvider;
+        ort::Error::result_from_status(append(builder.ptr_mut(), name.as_ptr(), ptr::null(), ptr::null(), 0))
+    };
+    added.map_err(|error| {
+        let there = available_providers().join(", ");
+        format!("its library has no execution provider `{provider}`: {}; it was built with {there}", error.message())
+    })
+}
+
+/// The execution providers that the library was built with.
+fn available_providers() -> Vec<String> {
+    let (mut names, mut count) = (ptr::null_mut(), 0);
+    // SAFETY: the library gives an array of so many strings, which are copied before it takes them back.
+    unsafe {
+        let get = ort::api().GetAvailableProviders;
+        if ort::Error::result_from_status(get(&raw mut names, &raw mut count)).is_err() {
+            return vec![];
+        }
+        let name = |index| CStr::from_ptr(*names.add(index)).to_string_lossy().into_owned();
+        let all = (0..usize::try_from(count).unwrap_or(0)).map(name).collect();
+        let _ = ort::Error::result_from_status((ort::api().ReleaseAvailableProviders)(names, count));
+        all
+    }
+}
+
 /// The one environment of this process and the version of its library; the library is provisioned on first use.
-fn environment() -> Result<&'static (Environment, String), String> {
-    static ENVIRONMENT: OnceLock<Result<(Environment, String), String>> = OnceLock::new();
-    ENVIRONMENT
-        .get_or_init(|| {
-            let library = provision::onnxruntime_library().map_err(|error| error.to_string())?;
-            let version = library_version(&library)?;
-            let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
-            let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
-            environment.set_log_level(LogLevel::Fatal);
-            Ok((environment, version))
-        })
-        .as_ref()
-        .map_err(Clone::clone)
+fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
+    static ENVIRONMENT: OnceLock<Result<(PathBuf, (Environment, String)), String>> = OnceLock::new();
+    let library = match &row.library {
+        Some(library) => library.clone(),
+        None => provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?,
+    };
+    let opened = ENVIRONMENT.get_or_init(|| {
+        let version = library_version(&library)?;
+        let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
+        let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
+        environment.set_log_level(LogLevel::Fatal);
+        Ok((library.clone(), (environment, version)))
+    });
+    match opened {
+        Ok((loaded, opened)) if *loaded == library => Ok(opened),
+        Ok((loaded, _)) => Err(format!("this process has loaded {} already: leave out --in-process", loaded.display())),
+        Err(reason) => Err(reason.clone()),
+    }
 }
 
 /// The version that a library says it has. A file that is not an onnxruntime library is found out here.

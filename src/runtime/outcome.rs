@@ -36,6 +36,10 @@ pub enum Outcome {
     },
     /// It did not come to an end within the time for a job.
     TimedOut,
+    /// Its process took more memory than it may.
+    OutOfMemory,
+    /// Its process answered something that cannot be read.
+    Garbled,
     /// It failed in words that no table knows.
     Unclassified {
         stage: Stage,
@@ -97,6 +101,8 @@ pub enum Reason {
     Optimization,
     /// It leaves a symbol where a number is asked for.
     Symbol,
+    /// It has no table of what its words mean.
+    Unstated,
 }
 
 /// What a runtime lacks.
@@ -110,6 +116,10 @@ pub enum Gap {
     Ir,
     /// A shape that is only known at run time.
     DynamicShape,
+    /// What it is, only its own words tell.
+    Unstated,
+    /// A process to run in: the machine could not start it. No fault of the runtime.
+    Process,
 }
 
 /// What words of a runtime mean.
@@ -134,6 +144,11 @@ pub struct Declaration {
 impl Execution {
     pub fn answer(outputs: Vec<Output>, declared: Vec<Declaration>) -> Execution {
         Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared: Some(declared) }
+    }
+
+    /// What came of a job that came to nothing.
+    pub fn without_answer(outcome: Outcome, message: String) -> Execution {
+        Execution { outcome, message, declared: None }
     }
 
     /// An error, put into its class by the first row of the table that fits it.

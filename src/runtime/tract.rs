@@ -1,4 +1,6 @@
 //! tract, linked into this program. A panic in it is caught and is an outcome.
+//!
+//! The workers of other releases are built from this file too, so it keeps to what all of them have.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -9,22 +11,24 @@ use tract_onnx::tract_hir::internal::DatumType as Datum;
 
 use super::{
     Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
+    Supply,
 };
 use crate::model::Job;
 use crate::tensor::{self, ElementType, Elements};
 
-pub(super) static KIND: Kind = Kind {
+pub static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
     configurations: &["typed", "optimized", "pinned"],
+    supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
-    open: |id| {
+    open: |row| {
         silence_caught_panics();
         Ok(Box::new(TractRuntime {
-            id: id.clone(),
+            id: row.id.clone(),
             onnx: tract_onnx::onnx(),
-            optimize: id.configuration != "typed",
-            pin: id.configuration == "pinned",
+            optimize: row.id.configuration != "typed",
+            pin: row.id.configuration == "pinned",
         }))
     },
 };
@@ -217,15 +221,17 @@ fn read(value: &Tensor) -> TractResult<Output> {
     let element_type = our_type(value.datum_type())
         .ok_or_else(|| TractError::msg(format!("the output is of the foreign type {:?}", value.datum_type())))?;
     if element_type == ElementType::String {
-        let view = value.try_as_plain_ram()?;
-        let strings = view.as_slice::<String>()?.iter().map(|s| s.clone().into_bytes()).collect();
+        // An empty tensor may have no address.
+        let view = value.view();
+        let strings = if value.len() == 0 { &[] } else { view.as_slice::<String>()? };
+        let strings = strings.iter().map(|s| s.clone().into_bytes()).collect();
         return Ok(Output::new(tensor::Tensor::from_strings(dims, strings)?));
     }
     Ok(Output::new(packed(element_type, dims, value)?))
 }
 
 fn packed(element_type: ElementType, dims: Vec<i64>, value: &Tensor) -> TractResult<tensor::Tensor> {
-    Ok(tensor::Tensor::from_packed(element_type, dims, value.try_as_plain_ram()?.as_bytes().to_vec())?)
+    Ok(tensor::Tensor::from_packed(element_type, dims, value.as_bytes().to_vec())?)
 }
 
 fn declaration(fact: &TypedFact) -> Declaration {

@@ -1,204 +1,275 @@
-//! A runtime in a process of its own, so that a crash or a hang is an outcome of the job that caused it.
+//! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
 //!
-//! The worker is this program again. Jobs go to its standard input and what came of them comes from its standard output,
-//! each as a length of 4 bytes and so many bytes; the first message says that it is ready.
+//! Batches of jobs go to its standard input. Its standard output is a file, to which what came of a job is added as soon as
+//! it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of a batch a byte on
+//! standard error says that there is something to read.
 
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use tempfile::NamedTempFile;
 
-use super::{Execution, OpenError, Outcome, Runtime, RuntimeId, open, select};
+use super::process::{Answers, Isolated, NOTICE, Next, Protocol};
+use super::{Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
 
-/// The longest message that is read: more than any case makes.
-const MAX_MESSAGE: u32 = 1 << 30;
-/// How long a runtime may take to open.
-const READY: Duration = Duration::from_mins(2);
+/// The format of messages, which the first one begins with. It is raised when `Job` or `Execution` changes, since the worker
+/// of another version may have been built before that.
+const FORMAT: u32 = 1;
 
-/// The subcommand that serves as a worker; its argument is the name of a runtime.
+/// The subcommand that serves as a worker; its argument is a row as JSON.
 pub const COMMAND: &str = "worker";
 
-/// A runtime that executes its jobs in a worker.
-struct Isolated {
-    id: RuntimeId,
-    /// How long a job may take.
-    limit: Duration,
-    worker: Option<Worker>,
-}
+struct Frames;
 
-struct Worker {
-    child: Child,
-    jobs: BufWriter<ChildStdin>,
-    /// Messages from the worker, read on a thread of their own; it ends with the worker.
-    answers: Receiver<Vec<u8>>,
-}
-
-/// Opens runtimes in processes of their own, each job of which may take so long.
+/// Starts the worker of a row.
 ///
 /// # Errors
-/// If a worker cannot be started, or its runtime not opened.
-pub fn open_isolated(ids: &[RuntimeId], limit: Duration) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-    let open = |id: &RuntimeId| {
-        let worker = Some(Worker::start(id)?);
-        Ok(Box::new(Isolated { id: id.clone(), limit, worker }) as Box<dyn Runtime>)
-    };
-    ids.iter().map(open).collect()
+/// If it cannot be started.
+pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
+    Isolated::start(row, &Frames, limits)
 }
 
-impl Runtime for Isolated {
-    fn id(&self) -> &RuntimeId {
-        &self.id
-    }
-
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        jobs.iter().map(|job| self.run(job)).collect()
-    }
-}
-
-impl Isolated {
-    fn run(&mut self, job: &Job) -> Execution {
-        let worker = match self.worker.take().map_or_else(|| Worker::start(&self.id), Ok) {
-            Ok(worker) => worker,
-            // It worked before, so this is what the last job left behind, or the machine is at its end.
-            Err(error) => return ended(Outcome::Crashed { signal: None }, error.to_string()),
-        };
-        let (execution, worker) = worker.run(job, self.limit);
-        self.worker = worker;
-        execution
-    }
-}
-
-impl Worker {
-    fn start(id: &RuntimeId) -> Result<Worker, OpenError> {
-        let failed = |reason: String| OpenError { runtime: id.to_string(), reason };
-        let program = std::env::current_exe().map_err(|error| failed(format!("this program is not found: {error}")))?;
-        let mut child = Command::new(program)
-            .args([COMMAND, &id.to_string()])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| failed(format!("its process cannot be started: {error}")))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(failed("its process has no pipes".to_owned()));
-        };
-        let (send, answers) = sync_channel(1);
-        std::thread::spawn(move || {
-            let mut output = BufReader::new(output);
-            while let Ok(message) = receive(&mut output) {
-                if send.send(message).is_err() {
-                    break;
-                }
+impl Protocol for Frames {
+    fn command(&self, row: &Row) -> Result<Command, String> {
+        let kind = row.kind().map_err(|error| error.to_string())?;
+        let program = if kind.supply == Supply::Linked && row.id.version != kind.version {
+            let program = provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?;
+            if !program.is_file() {
+                return Err(format!(
+                    "its worker is not built: `crosscheck runtimes install {}@{}` builds it",
+                    kind.name, row.id.version
+                ));
             }
-        });
-        let worker = Worker { child, jobs: BufWriter::new(input), answers };
-        let ready = worker.answers.recv_timeout(READY).ok().and_then(|message| decode::<Result<(), String>>(&message));
-        match ready {
-            Some(Ok(())) => Ok(worker),
-            Some(Err(reason)) => Err(failed(reason)),
-            None => Err(failed("its process ended or hung before it was ready".to_owned())),
+            program
+        } else {
+            std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?
+        };
+        let mut command = Command::new(program);
+        command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
+        Ok(command)
+    }
+
+    fn answers(&self) -> io::Result<Box<dyn Answers>> {
+        Ok(Box::new(Messages::new()?))
+    }
+
+    fn batch(&self, jobs: &[Job]) -> io::Result<Vec<u8>> {
+        let count = u32::try_from(jobs.len()).map_err(io::Error::other)?;
+        let mut batch = count.to_le_bytes().to_vec();
+        jobs.iter().try_for_each(|job| send(&mut batch, job))?;
+        Ok(batch)
+    }
+}
+
+/// The messages that a worker adds to a file.
+struct Messages {
+    /// To be added to by the worker.
+    file: NamedTempFile,
+    /// The same, to read from the beginning.
+    reader: File,
+    /// What was read and not yet understood.
+    unread: Vec<u8>,
+    pending: VecDeque<Next>,
+    notices: Option<Receiver<()>>,
+    is_first: bool,
+    has_ended: bool,
+}
+
+impl Messages {
+    fn new() -> io::Result<Messages> {
+        let file = tempfile::Builder::new().append(true).tempfile()?;
+        let reader = file.reopen()?;
+        let (unread, pending) = (Vec::new(), VecDeque::new());
+        Ok(Messages { file, reader, unread, pending, notices: None, is_first: true, has_ended: false })
+    }
+
+    /// Reads what the worker added. Gives back whether there was anything.
+    fn read(&mut self) -> io::Result<bool> {
+        let read = self.reader.read_to_end(&mut self.unread)?;
+        let mut understood = 0;
+        while let Some((message, length)) = cut(&self.unread[understood..]) {
+            understood += length;
+            let next = match message {
+                Err(what) => Next::Garbage { what, lost: false },
+                Ok(bytes) if std::mem::take(&mut self.is_first) => Next::Ready(ready(bytes)),
+                Ok(bytes) => match postcard::from_bytes(bytes) {
+                    Ok(execution) => Next::Execution(execution),
+                    Err(error) => Next::Garbage { what: error.to_string(), lost: false },
+                },
+            };
+            self.pending.push_back(next);
+        }
+        self.unread.drain(..understood);
+        Ok(read > 0)
+    }
+}
+
+impl Answers for Messages {
+    fn output(&mut self) -> io::Result<Stdio> {
+        Ok(self.file.as_file().try_clone()?.into())
+    }
+
+    fn listen(&mut self, _: Option<ChildStdout>) -> Option<SyncSender<()>> {
+        let (send, notices) = sync_channel(1);
+        self.notices = Some(notices);
+        Some(send)
+    }
+
+    /// Empties the file: everything in it was understood.
+    fn begin(&mut self) -> io::Result<()> {
+        self.file.as_file().set_len(0)?;
+        self.reader.rewind()
+    }
+
+    fn next(&mut self, wait: Duration) -> Next {
+        if let Some(next) = self.pending.pop_front() {
+            return next;
+        }
+        if self.has_ended {
+            return Next::End;
+        }
+        let notice = self.notices.as_ref().map(|notices| notices.recv_timeout(wait));
+        self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
+        match self.read() {
+            Ok(progress) => self.pending.pop_front().unwrap_or(match self.has_ended {
+                true => Next::End,
+                false => Next::Nothing { progress },
+            }),
+            Err(error) => Next::Garbage { what: error.to_string(), lost: true },
         }
     }
+}
 
-    /// Runs a job; the worker is gone if the job ended it.
-    fn run(mut self, job: &Job, limit: Duration) -> (Execution, Option<Worker>) {
-        if let Err(error) = send(&mut self.jobs, job) {
-            return (self.crashed(&error.to_string()), None);
+/// What stands before every message, so that whatever else a runtime writes to standard output is told from it, and is held
+/// against the job that wrote it.
+const MARK: [u8; 8] = *b"\x00\xf5msg\xf5\x00\xff";
+
+/// The first message among bytes, if it is there as a whole, and where it ends; an error is what stands in its place.
+fn cut(bytes: &[u8]) -> Option<(Result<&[u8], String>, usize)> {
+    let place = bytes.windows(MARK.len()).position(|window| window == MARK)?;
+    let (length, rest) = bytes[place + MARK.len()..].split_at_checked(4)?;
+    let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+    let message = rest.get(..length)?;
+    let before = String::from_utf8_lossy(&bytes[..place]);
+    let found = if place == 0 { Ok(message) } else { Err(before.trim().chars().take(200).collect()) };
+    Some((found, bytes.len() - rest.len() + length))
+}
+
+/// The first message: the format of all others, and the version of the runtime or why it cannot be opened.
+fn ready(bytes: &[u8]) -> Result<String, String> {
+    match bytes.split_at_checked(4) {
+        Some((format, rest)) if format == FORMAT.to_le_bytes() => {
+            postcard::from_bytes::<Result<String, String>>(rest).map_err(|error| error.to_string()).flatten()
         }
-        match self.answers.recv_timeout(limit) {
-            Ok(message) => match decode(&message) {
-                Some(execution) => (execution, Some(self)),
-                None => (ended(Outcome::Crashed { signal: None }, "it answered garbage".to_owned()), None),
-            },
-            Err(RecvTimeoutError::Timeout) => (ended(Outcome::TimedOut, String::new()), None),
-            Err(RecvTimeoutError::Disconnected) => (self.crashed("it ended"), None),
-        }
-    }
-
-    /// What became of a worker that answers no more.
-    fn crashed(&mut self, why: &str) -> Execution {
-        // It may have closed its pipe without an end.
-        let _ = self.child.kill();
-        let status = self.child.wait().ok();
-        let signal = status.and_then(signal);
-        let message = status.map_or_else(|| why.to_owned(), |status| format!("{why}: {status}"));
-        ended(Outcome::Crashed { signal }, message)
+        _ => Err("its worker was built for another version of this program: install it again".to_owned()),
     }
 }
 
-impl Drop for Worker {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn ended(outcome: Outcome, message: String) -> Execution {
-    Execution { outcome, message, declared: None }
-}
-
-#[cfg(unix)]
-fn signal(status: ExitStatus) -> Option<i32> {
-    use std::os::unix::process::ExitStatusExt;
-    status.signal()
-}
-
-#[cfg(not(unix))]
-fn signal(_: ExitStatus) -> Option<i32> {
-    None
-}
-
-/// Serves as the worker of a runtime until its standard input ends.
+/// Serves as the worker of a row of one of the kinds that this program is built with.
 ///
 /// # Errors
 /// If standard input or output fails.
-pub fn serve(name: &str) -> io::Result<()> {
-    let mut output = BufWriter::new(io::stdout().lock());
-    let opened = select(Some(name)).and_then(|ids| open(&ids[..1]));
-    let mut runtimes = match opened {
-        Ok(runtimes) => runtimes,
-        Err(error) => return send(&mut output, &Err::<(), String>(error.reason)),
+pub fn serve(row: &str) -> io::Result<()> {
+    serve_with(row, |row| (row.kind()?.open)(row))
+}
+
+/// The whole of a program that is the worker of one kind, at one version.
+pub fn main(kind: &Kind) -> ExitCode {
+    super::take_no_back_traces();
+    let row = std::env::args().nth(2).unwrap_or_default();
+    let served = serve_with(&row, |row| {
+        if row.kind == kind.name && row.id.version == kind.version {
+            (kind.open)(row)
+        } else {
+            Err(OpenError::new(&row.id, format!("this is the worker of {} {}", kind.name, kind.version)))
+        }
+    });
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn serve_with(row: &str, open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, OpenError>) -> io::Result<()> {
+    let row: Row = serde_json::from_str(row).map_err(io::Error::other)?;
+    end_with_the_parent();
+    let opened = open(&row);
+    let version = match &opened {
+        Ok(runtime) => Ok(runtime.id().version.clone()),
+        Err(OpenError::Runtime { reason, .. } | OpenError::Table { reason, .. }) => Err(reason.clone()),
     };
-    send(&mut output, &Ok::<(), String>(()))?;
+    let mut first = FORMAT.to_le_bytes().to_vec();
+    first.extend(postcard::to_stdvec(&version).map_err(io::Error::other)?);
+    answer(&first)?;
+    notify()?;
+    let Ok(mut runtime) = opened else { return Ok(()) };
     let mut input = BufReader::new(io::stdin().lock());
     loop {
-        let message = match receive(&mut input) {
+        let mut count = [0; 4];
+        match input.read_exact(&mut count) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            message => message?,
-        };
-        let job: Job = decode(&message).ok_or_else(|| io::Error::other("a job that cannot be read"))?;
-        let execution = runtimes.iter_mut().flat_map(|runtime| runtime.execute(std::slice::from_ref(&job))).next();
-        send(&mut output, &execution.ok_or_else(|| io::Error::other("a job without an outcome"))?)?;
+            read => read?,
+        }
+        for _ in 0..u32::from_le_bytes(count) {
+            let job: Job = receive(&mut input)?;
+            let execution = runtime.execute(std::slice::from_ref(&job)).pop();
+            let execution = execution.ok_or_else(|| io::Error::other("a job without an outcome"))?;
+            answer(&postcard::to_stdvec(&execution).map_err(io::Error::other)?)?;
+        }
+        notify()?;
     }
 }
 
-fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
-    let bytes = postcard::to_stdvec(message).map_err(io::Error::other)?;
-    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-    to.write_all(&length.to_le_bytes())?;
-    to.write_all(&bytes)?;
-    to.flush()
+/// Adds a message to standard output, at once.
+fn answer(message: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+    let whole = [&MARK, &length.to_le_bytes()[..], message].concat();
+    let mut output = io::stdout().lock();
+    output.write_all(&whole)?;
+    output.flush()
 }
 
-fn receive(from: &mut impl Read) -> io::Result<Vec<u8>> {
+fn notify() -> io::Result<()> {
+    io::stderr().write_all(&[NOTICE])
+}
+
+/// A worker whose parent was killed while a job never ends would stay for ever.
+#[cfg(unix)]
+fn end_with_the_parent() {
+    use std::os::unix::process::parent_id;
+    let parent = parent_id();
+    std::thread::spawn(move || {
+        while parent_id() == parent {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+        std::process::exit(2);
+    });
+}
+
+#[cfg(not(unix))]
+fn end_with_the_parent() {}
+
+fn send(to: &mut Vec<u8>, job: &Job) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(job).map_err(io::Error::other)?;
+    to.extend(u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes());
+    to.extend(bytes);
+    Ok(())
+}
+
+fn receive(from: &mut impl Read) -> io::Result<Job> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length);
-    if length > MAX_MESSAGE {
-        return Err(io::Error::other("a message that is too long"));
-    }
-    // Memory is taken as the bytes come, not as they are announced.
-    let mut bytes = Vec::new();
-    from.take(u64::from(length)).read_to_end(&mut bytes)?;
-    if bytes.len() == length as usize { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-}
-
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    postcard::from_bytes(bytes).ok()
+    let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
+    from.read_exact(&mut bytes)?;
+    postcard::from_bytes(&bytes).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -206,6 +277,7 @@ mod tests {
     use super::*;
     use crate::case::{Generated, Generator};
     use crate::model;
+    use crate::runtime::Execution;
     use crate::runtime::liar;
 
     #[test]
@@ -215,28 +287,86 @@ mod tests {
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
-            let execution = honest.execute(std::slice::from_ref(&job)).remove(0);
             let mut pipe = Vec::new();
             send(&mut pipe, &job).unwrap();
-            send(&mut pipe, &execution).unwrap();
-            let mut pipe = pipe.as_slice();
-            let read: Job = decode(&receive(&mut pipe).unwrap()).unwrap();
+            let read = receive(&mut pipe.as_slice()).unwrap();
             assert_eq!((&read.model, &read.feeds), (&job.model, &job.feeds));
-            let read: Execution = decode(&receive(&mut pipe).unwrap()).unwrap();
+            let execution = honest.execute(&[job]).remove(0);
+            let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
             assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
         }
     }
 
+    /// What a worker writes, as far as it is understood.
+    fn understood(written: &[u8]) -> Vec<String> {
+        let mut messages = Messages::new().unwrap();
+        messages.file.write_all(written).unwrap();
+        let mut seen = Vec::new();
+        loop {
+            seen.push(match messages.next(Duration::ZERO) {
+                Next::Ready(ready) => format!("{ready:?}"),
+                Next::Execution(execution) => execution.message,
+                Next::Garbage { what, .. } => format!("garbage {what}"),
+                Next::Nothing { .. } | Next::End => return seen,
+            });
+        }
+    }
+
+    fn message(bytes: &[u8]) -> Vec<u8> {
+        [&MARK, &u32::try_from(bytes.len()).unwrap().to_le_bytes()[..], bytes].concat()
+    }
+
     #[test]
-    fn garbage_in_the_pipe_is_an_error() {
+    fn garbage_among_messages_is_held_against_the_job_that_wrote_it() {
+        let first =
+            message(&[&FORMAT.to_le_bytes()[..], &postcard::to_stdvec(&Ok::<_, String>("1.0")).unwrap()].concat());
+        let job = |name: &str| {
+            let execution = Execution::without_answer(super::super::Outcome::TimedOut, name.to_owned());
+            message(&postcard::to_stdvec(&execution).unwrap())
+        };
+        let written =
+            [&first[..], &job("a"), b"hello\n", &job("b"), &job("c"), &message(b"\xff"), &job("d")[..9]].concat();
+        let seen = understood(&written);
+        assert_eq!(seen[..4], ["Ok(\"1.0\")", "a", "garbage hello", "c"]);
+        assert!(seen[4].starts_with("garbage ") && seen.len() == 5, "{seen:?}");
+        let older = message(&[9, 9, 9, 9, 0]);
+        assert!(understood(&older)[0].contains("install it again"));
+    }
+
+    #[test]
+    fn no_bytes_are_too_much_for_it() {
         arbtest::arbtest(|u| {
             let bytes: Vec<u8> = u.arbitrary()?;
-            if let Ok(message) = receive(&mut bytes.as_slice()) {
-                let _: Option<Execution> = decode(&message);
-            }
-            let _: Option<Job> = decode(&bytes);
+            understood(&[&message(&bytes)[..], &bytes].concat());
             Ok(())
         });
-        assert!(receive(&mut [0xff, 0xff, 0xff, 0xff, 1].as_slice()).is_err());
+    }
+
+    /// If this fails, raise `FORMAT`.
+    #[test]
+    fn the_format_of_messages_is_as_it_was() {
+        use crate::runtime::{Declaration, Gap, Outcome, Output, Reason, Stage};
+        use crate::tensor::Tensor;
+        let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))] };
+        let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
+        let mut bytes = Vec::new();
+        send(&mut bytes, &job).unwrap();
+        let answer = Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared);
+        bytes.extend(postcard::to_stdvec(&answer).unwrap());
+        for outcome in [
+            Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
+            Outcome::Unsupported(Gap::Process),
+            Outcome::Unclassified { stage: Stage::Load },
+        ] {
+            bytes.extend(postcard::to_stdvec(&Execution::without_answer(outcome, String::new())).unwrap());
+        }
+        assert_eq!(FORMAT, 1);
+        let expected: [&[u8]; 4] = [
+            &[19, 0, 0, 0, 2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
+            &[1, 1, 10, 0, 0],
+            &[2, 6, 0, 0, 8, 0, 0, 0],
+        ];
+        assert_eq!(bytes, expected.concat());
     }
 }

@@ -36,6 +36,10 @@ pub enum Discrepancy {
     Crash,
     /// It did not come to an end.
     Hang,
+    /// It took more memory than it may.
+    Memory,
+    /// Its process answered something that cannot be read.
+    Garbage,
     /// It panicked.
     Panic,
     /// It gave another number of outputs than the operator has.
@@ -67,7 +71,7 @@ pub enum Discrepancy {
 /// How bad a discrepancy is, the worst first. Its names are those of the command line too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Severity {
-    /// A crash or a hang.
+    /// A crash, a hang, memory without end, or an answer that cannot be read.
     Crash,
     Panic,
     WrongAnswer,
@@ -80,7 +84,7 @@ pub enum Severity {
 impl Discrepancy {
     pub fn severity(self) -> Severity {
         match self {
-            Discrepancy::Crash | Discrepancy::Hang => Severity::Crash,
+            Discrepancy::Crash | Discrepancy::Hang | Discrepancy::Memory | Discrepancy::Garbage => Severity::Crash,
             Discrepancy::Panic => Severity::Panic,
             Discrepancy::WrongCount
             | Discrepancy::WrongValue
@@ -102,6 +106,8 @@ impl Discrepancy {
         match self {
             Discrepancy::Crash => "crash",
             Discrepancy::Hang => "hang",
+            Discrepancy::Memory => "memory",
+            Discrepancy::Garbage => "garbage",
             Discrepancy::Panic => "panic",
             Discrepancy::WrongCount => "wrong-count",
             Discrepancy::WrongValue => "wrong-value",
@@ -124,6 +130,8 @@ impl Discrepancy {
         match self {
             Discrepancy::Crash => "ends its process",
             Discrepancy::Hang => "does not come to an end",
+            Discrepancy::Memory => "takes memory without end",
+            Discrepancy::Garbage => "answers what cannot be read",
             Discrepancy::Panic => "panics",
             Discrepancy::WrongCount => "gives another number of outputs",
             Discrepancy::WrongValue => "gives other elements",
@@ -155,8 +163,7 @@ pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) ->
     // Configurations are compared only where each alone is acceptable: elsewhere one of them is wrong, which says more.
     let compared = if is_resource_limit(expectation) { 0 } else { results.len() };
     for i in 0..compared {
-        let kind = &results[i].0.kind;
-        let others = || (0..results.len()).filter(|&j| results[j].0.kind == *kind);
+        let others = || (0..results.len()).filter(|&j| results[j].0.is_release_of(results[i].0));
         let acceptable = |j: usize| matches!(judgements[j], Judgement::Agrees | Judgement::Tolerated(_));
         if others().all(acceptable) && others().any(|j| !same_reaction(&results[i].1.outcome, &results[j].1.outcome)) {
             let disagree = Judgement::Wrong(vec![Discrepancy::ConfigurationsDisagree]);
@@ -187,6 +194,8 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
     match &execution.outcome {
         Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
         Outcome::TimedOut => Judgement::Wrong(vec![Discrepancy::Hang]),
+        Outcome::OutOfMemory => Judgement::Wrong(vec![Discrepancy::Memory]),
+        Outcome::Garbled => Judgement::Wrong(vec![Discrepancy::Garbage]),
         Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
         Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
@@ -287,7 +296,7 @@ pub struct Mismatch {
     /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
     pub operator: &'static str,
-    /// The runtime kind.
+    /// The runtime, in whichever configuration: [`RuntimeId::release`].
     pub runtime: String,
     /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
     /// rule leaves open. A wrong answer or a panic is the same defect whatever else is special about its case.
@@ -334,7 +343,12 @@ impl Mismatch {
         };
         let at_stake = discrepancies.iter().any(|d| d.severity() >= Severity::Disagrees);
         let rule = rule.filter(|_| at_stake);
-        Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.kind.clone(), rule, reaction }
+        Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
+    }
+
+    /// The name of the runtime, at whichever version.
+    pub fn runtime_name(&self) -> &str {
+        self.runtime.split('@').next().unwrap_or("")
     }
 
     pub fn severity(&self) -> Severity {
@@ -379,6 +393,8 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
         Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
         Outcome::Crashed { .. } => "ends its process",
         Outcome::TimedOut => "does not come to an end",
+        Outcome::OutOfMemory => "takes memory without end",
+        Outcome::Garbled => "answers what cannot be read",
         Outcome::Panicked { stage: Stage::Load } => "panics at load",
         Outcome::Panicked { stage: Stage::Run } => "panics at run",
         Outcome::Unclassified { stage: Stage::Load } => "fails at load in words that no table knows",
@@ -394,6 +410,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Reason::Data => "cannot read the contents of a tensor",
             Reason::Optimization => "fails while it optimizes",
             Reason::Symbol => "leaves a symbol where a number is asked for",
+            Reason::Unstated => "refuses",
         },
         Outcome::Unsupported(gap) => match gap {
             Gap::Kernel => "has no kernel",
@@ -401,6 +418,8 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Gap::Opset => "lacks the opset",
             Gap::Ir => "lacks the IR version",
             Gap::DynamicShape => "needs shapes that are known at load",
+            Gap::Unstated => "lacks something",
+            Gap::Process => "has no process to run in",
         },
     }
 }
@@ -437,7 +456,7 @@ mod tests {
     use crate::tensor::ElementType;
 
     fn id(kind: &str, configuration: &str) -> RuntimeId {
-        RuntimeId { kind: kind.to_owned(), version: "1".to_owned(), configuration: configuration.to_owned() }
+        RuntimeId { name: kind.to_owned(), version: "1".to_owned(), configuration: configuration.to_owned() }
     }
 
     fn answer(tensor: Tensor) -> Execution {

@@ -1,0 +1,313 @@
+//! A runtime in any language: a program of the user's own that speaks JSON lines on standard input and output. The protocol
+//! is described in `docs/command.md`.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::mem;
+use std::process::{ChildStdout, Command, Stdio};
+use std::str::FromStr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use prost::Message;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::process::{Answers, Isolated, Next, Protocol};
+use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
+use crate::case::Encoding;
+use crate::model::proto::TensorProto;
+use crate::model::{Job, tensor_proto};
+use crate::tensor::{ElementType, Tensor};
+
+pub(super) static KIND: Kind = Kind {
+    name: "command",
+    version: "",
+    configurations: &[""],
+    supply: Supply::Program,
+    known: "",
+    open: |row| Ok(Box::new(start(row, Limits::default())?.ready()?)),
+};
+
+/// The version of the protocol.
+const PROTOCOL: u32 = 1;
+
+/// The longest line that is read: more than any case makes.
+const MAX_LINE: u64 = 1 << 30;
+
+/// What the program says first.
+#[derive(Deserialize)]
+struct Hello {
+    protocol: u32,
+    #[serde(default)]
+    version: String,
+    /// Why it cannot take part.
+    error: Option<String>,
+}
+
+/// A job, on one line.
+#[derive(Serialize)]
+struct Question<'a> {
+    /// A `ModelProto`, as base64.
+    model: String,
+    /// By name of the graph input: a `TensorProto`, as base64.
+    feeds: BTreeMap<&'a str, String>,
+}
+
+/// What came of a job, on one line: one of the first three.
+#[derive(Deserialize)]
+struct Reply {
+    /// In the order of the graph: a `TensorProto` each, as base64.
+    outputs: Option<Vec<String>>,
+    /// It says that the model or its inputs are not right, in its own words.
+    refused: Option<String>,
+    /// It says that it lacks something, in its own words.
+    unsupported: Option<String>,
+    /// Where it refused: `load` or `run`.
+    #[serde(default)]
+    stage: StageName,
+    /// What it knew of its outputs once the model was loaded.
+    declared: Option<Vec<Declared>>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StageName {
+    Load,
+    #[default]
+    Run,
+}
+
+#[derive(Deserialize)]
+struct Declared {
+    /// A name such as `float` or `int64`; absent where it is left open.
+    element_type: Option<String>,
+    /// Absent where the rank is left open; a dim that is left open is null.
+    dims: Option<Vec<Option<i64>>>,
+}
+
+struct JsonLines;
+
+/// Starts the program of a row.
+///
+/// # Errors
+/// If it cannot be started.
+pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
+    Isolated::start(row, &JsonLines, limits)
+}
+
+impl Protocol for JsonLines {
+    fn command(&self, row: &Row) -> Result<Command, String> {
+        let (program, arguments) = row.command.split_first().ok_or("its row names no command")?;
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Ok(command)
+    }
+
+    fn answers(&self) -> io::Result<Box<dyn Answers>> {
+        Ok(Box::new(Lines { lines: None }))
+    }
+
+    fn batch(&self, jobs: &[Job]) -> io::Result<Vec<u8>> {
+        let mut batch = Vec::new();
+        for job in jobs {
+            let feeds = job.feeds.iter().map(|(name, tensor)| {
+                let proto = tensor_proto::write(name, tensor, Encoding::Raw);
+                (name.as_str(), STANDARD.encode(proto.encode_to_vec()))
+            });
+            let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
+            serde_json::to_writer(&mut batch, &question)?;
+            batch.push(b'\n');
+        }
+        Ok(batch)
+    }
+}
+
+/// The lines that a program writes, read on a thread of its own.
+struct Lines {
+    lines: Option<Receiver<Next>>,
+}
+
+impl Answers for Lines {
+    fn output(&mut self) -> io::Result<Stdio> {
+        Ok(Stdio::piped())
+    }
+
+    fn listen(&mut self, output: Option<ChildStdout>) -> Option<SyncSender<()>> {
+        let (send, lines) = channel();
+        self.lines = Some(lines);
+        if let Some(output) = output {
+            thread::spawn(move || {
+                let mut output = BufReader::new(output);
+                let mut read: fn(&mut BufReader<ChildStdout>) -> io::Result<Next> = read_hello;
+                loop {
+                    let next = match mem::replace(&mut read, read_reply)(&mut output) {
+                        Ok(next) => next,
+                        Err(error) if error.kind() == ErrorKind::InvalidData => {
+                            Next::Garbage { what: error.to_string(), lost: true }
+                        }
+                        Err(_) => return,
+                    };
+                    let is_garbage = matches!(next, Next::Garbage { .. });
+                    if send.send(next).is_err() || is_garbage {
+                        return;
+                    }
+                }
+            });
+        }
+        None
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn next(&mut self, wait: Duration) -> Next {
+        match self.lines.as_ref().map(|lines| lines.recv_timeout(wait)) {
+            Some(Ok(next)) => next,
+            Some(Err(RecvTimeoutError::Timeout)) => Next::Nothing { progress: false },
+            None | Some(Err(RecvTimeoutError::Disconnected)) => Next::End,
+        }
+    }
+}
+
+fn read_hello(from: &mut BufReader<impl Read>) -> io::Result<Next> {
+    let hello: Hello = read_line(from)?;
+    Ok(Next::Ready(match hello {
+        Hello { error: Some(reason), .. } => Err(reason),
+        Hello { protocol: PROTOCOL, version, .. } => Ok(version),
+        Hello { protocol, .. } => Err(format!("it speaks version {protocol} of the protocol, not {PROTOCOL}")),
+    }))
+}
+
+fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
+    let reply: Reply = read_line(from)?;
+    let declared =
+        reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Vec<_>, _>>()).transpose()?;
+    let (outcome, message) = match (reply.outputs, reply.refused, reply.unsupported) {
+        (Some(outputs), None, None) => {
+            let outputs = outputs.iter().map(|text| Ok(Output::new(tensor(text)?)));
+            (Outcome::Answer(outputs.collect::<io::Result<_>>()?), String::new())
+        }
+        (None, Some(message), None) => {
+            let stage = match reply.stage {
+                StageName::Load => Stage::Load,
+                StageName::Run => Stage::Run,
+            };
+            (Outcome::Refused { stage, reason: Reason::Unstated }, message)
+        }
+        (None, None, Some(message)) => (Outcome::Unsupported(Gap::Unstated), message),
+        _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
+    };
+    Ok(Next::Execution(Execution { outcome, message, declared }))
+}
+
+impl Declared {
+    fn read(&self) -> io::Result<Declaration> {
+        let element_type = self.element_type.as_deref().map(|name| {
+            ElementType::from_str(name).map_err(|()| garbage(&format!("it declares the element type `{name}`")))
+        });
+        Ok(Declaration { element_type: element_type.transpose()?, dims: self.dims.clone() })
+    }
+}
+
+fn tensor(text: &str) -> io::Result<Tensor> {
+    let bytes = STANDARD.decode(text).map_err(|error| garbage(&format!("an output is not base64: {error}")))?;
+    let proto =
+        TensorProto::decode(&bytes[..]).map_err(|error| garbage(&format!("an output is no tensor: {error}")))?;
+    tensor_proto::read(&proto).map_err(|error| garbage(&format!("an output cannot be read: {error}")))
+}
+
+fn read_line<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<T> {
+    let mut line = Vec::new();
+    from.take(MAX_LINE).read_until(b'\n', &mut line)?;
+    match line.last() {
+        None => Err(ErrorKind::UnexpectedEof.into()),
+        Some(b'\n') => serde_json::from_slice(&line).map_err(|error| {
+            let beginning: String = String::from_utf8_lossy(&line).chars().take(100).collect();
+            garbage(&format!("{error}: {}", beginning.trim_end()))
+        }),
+        Some(_) => Err(garbage("a line without an end")),
+    }
+}
+
+fn garbage(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::runtime::{Runtime, RuntimeId};
+
+    /// A program in a few lines of shell. It notes every line that it reads, and does what a line is about.
+    const PROGRAM: &str = r#"
+        echo '{"protocol": 1, "version": "7"}'
+        while read -r line; do
+            echo "$line" >> "$0"
+            case "$line" in
+                *ZXhpdA*) exit 0 ;;
+                *Z2FyYmFnZQ*) echo 'not a line of JSON' ;;
+                *aGFuZw*) sleep 100 ;;
+                *bGFjaw*) echo '{"unsupported": "has no such operator"}' ;;
+                *) echo '{"refused": "does not like it", "stage": "load"}' ;;
+            esac
+        done
+    "#;
+
+    fn row(log: &Path, program: &str) -> Row {
+        let command = ["sh", "-c", program, &log.display().to_string()].map(str::to_owned).to_vec();
+        let id = RuntimeId { name: "shell".to_owned(), version: String::new(), configuration: String::new() };
+        Row { id, kind: "command".to_owned(), library: None, command }
+    }
+
+    #[test]
+    fn what_ends_a_program_is_held_against_its_job_and_no_job_is_run_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let limits = Limits { time: Duration::from_millis(500), ..Limits::default() };
+        let mut runtime = start(&row(&log, PROGRAM), limits).unwrap().ready().unwrap();
+        assert_eq!(runtime.id().version, "7");
+        let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
+        let jobs: Vec<Job> =
+            models.iter().map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![] }).collect();
+        let done: Vec<Outcome> = runtime.execute(&jobs).into_iter().map(|execution| execution.outcome).collect();
+        let refused = Outcome::Refused { stage: Stage::Load, reason: Reason::Unstated };
+        let expected = [
+            refused.clone(),
+            Outcome::Crashed { signal: None },
+            refused.clone(),
+            Outcome::TimedOut,
+            refused.clone(),
+            Outcome::Unsupported(Gap::Unstated),
+            refused,
+            Outcome::Garbled,
+        ];
+        assert_eq!(done, expected);
+        let lines = fs::read_to_string(log).unwrap();
+        for model in models {
+            let model = STANDARD.encode(model);
+            assert_eq!(lines.lines().filter(|line| line.contains(&model)).count(), 1, "{model} in {lines}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_cannot_take_part_says_why() {
+        for (program, why) in [
+            ("echo 'no such module' >&2; exit 3", "no such module"),
+            (r#"echo '{"protocol": 1, "error": "no device"}'"#, "no device"),
+            (r#"echo '{"protocol": 9}'; cat"#, "version 9 of the protocol"),
+            ("echo hello; cat", "cannot be read: "),
+        ] {
+            let started = start(&row(Path::new("x"), program), Limits::default()).and_then(Isolated::ready);
+            let error = started.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.starts_with("shell cannot take part: ") && error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The table of runtimes: rows of data, those that are built in and those of the user's own `runtimes.toml`.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds, provision};
+
+/// The file with the user's own rows, in the folder that the program is run in.
+pub const FILE: &str = "runtimes.toml";
+
+/// One runtime at one version in one configuration, and what it takes to open it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    pub id: RuntimeId,
+    pub kind: String,
+    /// A library of the user's own in place of the one that is provisioned.
+    pub library: Option<PathBuf>,
+    /// The program and its arguments, of the kind `command`.
+    pub command: Vec<String>,
+}
+
+/// Rows as a file has them: one for all configurations.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    kind: String,
+    version: Option<String>,
+    configurations: Option<Vec<String>>,
+    library: Option<PathBuf>,
+    #[serde(default)]
+    command: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    runtime: Vec<Entry>,
+}
+
+/// Whether a runtime can take part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    Ready,
+    /// It is fetched on first use.
+    ToBeProvisioned,
+    /// Why, and what to do.
+    NotAvailable(String),
+}
+
+impl Row {
+    /// The kind of the row.
+    ///
+    /// # Errors
+    /// If there is no such kind in this program.
+    pub fn kind(&self) -> Result<&'static Kind, OpenError> {
+        let kind = kinds().find(|kind| kind.name == self.kind);
+        kind.ok_or_else(|| OpenError::new(&self.id, format!("this program has no runtime kind `{}`", self.kind)))
+    }
+
+    /// Whether it is there, as far as can be told without running it.
+    pub fn state(&self) -> State {
+        let is_file = |path: &PathBuf, missing: State| if path.is_file() { State::Ready } else { missing };
+        let kind = match self.kind() {
+            Ok(kind) => kind,
+            Err(error) => return State::NotAvailable(error.to_string()),
+        };
+        match (kind.supply, &self.library) {
+            (Supply::Linked, _) if self.id.version == kind.version => State::Ready,
+            (Supply::Linked, _) => match provision::worker(kind.name, &self.id.version) {
+                Ok(path) => {
+                    let build = format!("crosscheck runtimes install {}@{}", kind.name, self.id.version);
+                    is_file(&path, State::NotAvailable(format!("its worker is not built: `{build}` builds it")))
+                }
+                Err(error) => State::NotAvailable(error.to_string()),
+            },
+            (Supply::Library, Some(library)) => {
+                is_file(library, State::NotAvailable(format!("{} is not a file", library.display())))
+            }
+            (Supply::Library, None) => match provision::library(&self.id.version) {
+                Ok(path) => is_file(&path, State::ToBeProvisioned),
+                Err(error) => State::NotAvailable(error.to_string()),
+            },
+            (Supply::Program, _) => State::Ready,
+        }
+    }
+}
+
+impl Kind {
+    fn entry(&self) -> Entry {
+        Entry {
+            name: self.name.to_owned(),
+            kind: self.name.to_owned(),
+            version: None,
+            configurations: None,
+            library: None,
+            command: vec![],
+        }
+    }
+}
+
+impl Entry {
+    /// The rows of the entry, one for each configuration.
+    fn rows(&self) -> Vec<Row> {
+        let kind = kinds().find(|kind| kind.name == self.kind);
+        let usual = || kind.map_or(vec![], |kind| kind.configurations.iter().map(|&name| name.to_owned()).collect());
+        let version = self.version.clone().or_else(|| kind.map(|kind| kind.version.to_owned())).unwrap_or_default();
+        let configurations = self.configurations.clone().unwrap_or_else(usual);
+        let row = |configuration| Row {
+            id: RuntimeId { name: self.name.clone(), version: version.clone(), configuration },
+            kind: self.kind.clone(),
+            library: self.library.clone(),
+            command: self.command.clone(),
+        };
+        configurations.into_iter().map(row).collect()
+    }
+
+    /// What is wrong with an entry that could be read.
+    fn fault(&self) -> Option<String> {
+        let is_plain =
+            |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).chain(["command"]).collect();
+        let supply = kinds().find(|kind| kind.name == self.kind).map(|kind| kind.supply);
+        let fault = if !is_plain(&self.name) {
+            "a name is made of letters, digits and `-`, `_`, `.`".to_owned()
+        } else if supply.is_none() {
+            format!("there is no kind `{}`; there are {}", self.kind, names.join(", "))
+        } else if self.version.as_ref().is_some_and(|version| !is_plain(version)) {
+            "a version is written as 1.31.1".to_owned()
+        } else if (supply == Some(Supply::Program)) == self.command.is_empty() {
+            "`command`, the program and its arguments, belongs to the kind `command` and to no other".to_owned()
+        } else if self.library.is_some() && supply != Some(Supply::Library) {
+            format!("the kind `{}` does not load a library", self.kind)
+        } else if self.configurations.as_ref().is_some_and(Vec::is_empty) {
+            "leave `configurations` out, or name one".to_owned()
+        } else {
+            return None;
+        };
+        Some(format!("runtime `{}`: {fault}", self.name))
+    }
+}
+
+/// The user's own entries, if there is a file of them.
+fn own_entries() -> Result<Vec<Entry>, OpenError> {
+    match fs::read_to_string(FILE) {
+        Ok(text) => parse(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(error) => Err(OpenError::Table { path: FILE, reason: error.to_string() }),
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Entry>, OpenError> {
+    let failed = |reason| OpenError::Table { path: FILE, reason };
+    let file: File = toml::from_str(text).map_err(|error| failed(error.to_string().trim_end().to_owned()))?;
+    match file.runtime.iter().find_map(Entry::fault) {
+        Some(fault) => Err(failed(fault)),
+        None => Ok(file.runtime),
+    }
+}
+
+/// The entries that take part unless others are named: those that are built in, but for those that the user has under the
+/// same name, and then the user's own.
+fn entries(own: Vec<Entry>) -> Vec<Entry> {
+    let built_in = KINDS.iter().map(|kind| kind.entry()).filter(|entry| own.iter().all(|own| own.name != entry.name));
+    built_in.chain(own.clone()).collect()
+}
+
+/// Every row of the table.
+///
+/// # Errors
+/// If the user's own file is damaged; the message names the line.
+pub fn rows() -> Result<Vec<Row>, OpenError> {
+    Ok(entries(own_entries()?).iter().flat_map(Entry::rows).collect())
+}
+
+/// The runtimes that a list of names asks for, such as `in-house,onnxruntime@1.26.0,tract/optimized`: a name, a version if
+/// it is not to be the one under test, and a configuration if it is not to be all of them. `None` asks for every row of
+/// the table.
+///
+/// # Errors
+/// If a name is not that of a runtime, or the user's own file is damaged. The message says which, and what there is.
+pub fn select(list: Option<&str>) -> Result<Vec<Row>, OpenError> {
+    choose(list, entries(own_entries()?))
+}
+
+fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenError> {
+    let Some(list) = list else { return Ok(entries.iter().flat_map(Entry::rows).collect()) };
+    let listed = entries.len();
+    // What a kind can be asked for though it takes no part by itself.
+    entries.extend(kinds().filter(|kind| kind.supply != Supply::Program).map(Kind::entry));
+    let mut selected: Vec<Row> = Vec::new();
+    for name in list.split(',').map(str::trim) {
+        let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
+        let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
+        let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
+        let entry = entry.map(|entry| Entry { version: version.map(str::to_owned).or(entry.version.clone()), ..entry });
+        if let Some(fault) = entry.as_ref().and_then(Entry::fault) {
+            return Err(OpenError::new(format!("`{name}`"), fault));
+        }
+        let rows = entry.as_ref().map_or(vec![], Entry::rows);
+        let of_configuration = |row: &Row| configuration.is_none_or(|wanted| row.id.configuration == wanted);
+        let rows: Vec<Row> = rows.into_iter().filter(of_configuration).collect();
+        if rows.is_empty() {
+            let there = entries[..listed].iter().flat_map(|entry| {
+                [entry.name.clone()].into_iter().chain(entry.rows().into_iter().map(|row| row.id.to_string()))
+            });
+            let mut there: Vec<String> = there.collect();
+            there.dedup();
+            let reason =
+                format!("there is no such runtime; there are {}, and other versions as NAME@VERSION", there.join(", "));
+            return Err(OpenError::new(format!("`{name}`"), reason));
+        }
+        selected.extend(rows.into_iter().filter(|row| !selected.contains(row)).collect::<Vec<_>>());
+    }
+    Ok(selected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: Option<&str>, own: &str) -> Result<Vec<String>, String> {
+        let own = parse(own).map_err(|error| error.to_string())?;
+        let rows = choose(list, entries(own)).map_err(|error| error.to_string())?;
+        Ok(rows.iter().map(|row| row.id.to_string()).collect())
+    }
+
+    #[test]
+    fn runtimes_are_selected_by_name() {
+        let all =
+            ["in-house", "onnxruntime/disabled", "onnxruntime/all", "tract/typed", "tract/optimized", "tract/pinned"];
+        assert_eq!(names(None, "").unwrap(), all);
+        assert_eq!(
+            names(Some("tract, in-house"), "").unwrap(),
+            ["tract/typed", "tract/optimized", "tract/pinned", "in-house"]
+        );
+        assert_eq!(names(Some("tract/typed,tract"), "").unwrap(), ["tract/typed", "tract/optimized", "tract/pinned"]);
+        let error = names(Some("onnxruntme"), "").unwrap_err();
+        assert!(error.contains("`onnxruntme`") && error.contains("onnxruntime, onnxruntime/disabled"), "{error}");
+    }
+
+    #[test]
+    fn a_version_is_part_of_the_name_unless_it_is_the_one_under_test() {
+        let list = Some("onnxruntime@1.26.0/all,onnxruntime/all");
+        assert_eq!(names(list, "").unwrap(), ["onnxruntime@1.26.0/all", "onnxruntime/all"]);
+        let usual = format!("onnxruntime@{}/all", provision::ONNXRUNTIME_VERSION);
+        assert_eq!(names(Some(&usual), "").unwrap(), ["onnxruntime/all"]);
+        assert!(names(Some("tract@1 2"), "").unwrap_err().contains("a version is written as"));
+    }
+
+    #[test]
+    fn the_users_own_rows_join_those_that_are_built_in_or_take_their_place() {
+        let own = r#"
+            [[runtime]]
+            name = "mine"
+            kind = "command"
+            command = ["python3", "mine.py"]
+            [[runtime]]
+            name = "onnxruntime"
+            kind = "onnxruntime"
+            version = "1.26.0"
+            configurations = ["all"]
+        "#;
+        assert_eq!(
+            names(None, own).unwrap(),
+            ["in-house", "tract/typed", "tract/optimized", "tract/pinned", "mine", "onnxruntime@1.26.0/all"]
+        );
+        assert_eq!(names(Some("mine"), own).unwrap(), ["mine"]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_of_rows_is_said() {
+        for (own, said) in [
+            ("[[runtime]]\nname = 1\n", "line 2"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"tract\"\nconfig = 1\n", "line 4"),
+            ("[[runtime]]\nname = \"a b\"\nkind = \"tract\"\n", "a name is made of"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"trakt\"\n", "there are in-house, onnxruntime, tract, command"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"command\"\n", "`command`, the program"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"tract\"\nlibrary = \"x\"\n", "does not load a library"),
+        ] {
+            let error = names(None, own).unwrap_err();
+            assert!(error.starts_with("runtimes.toml: ") && error.contains(said), "{error}");
+        }
+    }
+}
