@@ -121,7 +121,9 @@ fn cases_from_standard_input_are_answered_in_order() {
 
 #[test]
 fn a_campaign_ends_with_findings_that_reproduce() {
-    let arguments = ["campaign", "--cases", "3000", "--seed", "7", "--ignore-known"];
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let arguments = ["campaign", "--cases", "3000", "--seed", "7", "--ignore-known", "--output", output];
     let (code, out, error) = run(&arguments);
     assert_eq!(code, 1, "{out}{error}");
     assert!(out.starts_with("3000 cases in "), "{out}");
@@ -140,8 +142,9 @@ fn a_campaign_ends_with_findings_that_reproduce() {
 
 #[test]
 fn a_campaign_of_one_operator_draws_no_other() {
-    let (_, out, _) =
-        run(&["campaign", "--cases", "640", "--operator", "shape", "--runtimes", "tract", "--ignore-known"]);
+    let folder = tempfile::tempdir().unwrap();
+    let campaign = ["campaign", "--cases", "640", "--operator", "shape", "--runtimes", "tract", "--ignore-known"];
+    let (_, out, _) = run(&[&campaign[..], &["--output", folder.path().to_str().unwrap()]].concat());
     assert!(out.contains("of Shape") && !out.contains("of Flatten") && !out.contains("of Reshape"), "{out}");
     assert!(!out.contains("onnxruntime"), "{out}");
 }

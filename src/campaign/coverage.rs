@@ -6,32 +6,36 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::examine::Examination;
+use super::form;
 use crate::case::{Generated, Wiring};
-use crate::operator::{OPERATORS, Rule};
+use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::Judgement;
 
 /// What was reached, counted while a campaign runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
+    #[serde(with = "form::pairs")]
     cells: BTreeMap<Cell, CellCoverage>,
-    rules: BTreeMap<(Option<Rule>, usize), Vec<Counts>>,
+    #[serde(with = "form::pairs")]
+    rules: BTreeMap<(Option<Rule>, usize), Row>,
 }
 
 /// An operator version and an element type that it lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Cell {
-    operator: &'static str,
+    #[serde(deserialize_with = "operator::read_name")]
+    operator: OperatorName,
     version: u8,
     element_type: ElementType,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct CellCoverage {
-    runtimes: Vec<Counts>,
-    /// The shortest case.
-    sample: String,
+    runtimes: Row,
+    /// The shortest case; `None` in a part if it is another part's.
+    sample: Option<String>,
     /// What went wrong, by runtime, each with the shortest case.
     findings: BTreeMap<String, String>,
 }
@@ -45,6 +49,30 @@ pub struct Counts {
     pub wrong: u64,
     /// Cases that were answered: whether the runtime has what they need is certain only then.
     pub answered: u64,
+}
+
+/// What each runtime did with some cases, written as bare numbers: there are thousands of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Vec<[u64; 5]>", into = "Vec<[u64; 5]>")]
+struct Row(Vec<Counts>);
+
+impl From<Vec<[u64; 5]>> for Row {
+    fn from(numbers: Vec<[u64; 5]>) -> Row {
+        let counts = numbers.into_iter().map(|[agreed, tolerated, unsupported, wrong, answered]| Counts {
+            agreed,
+            tolerated,
+            unsupported,
+            wrong,
+            answered,
+        });
+        Row(counts.collect())
+    }
+}
+
+impl From<Row> for Vec<[u64; 5]> {
+    fn from(row: Row) -> Vec<[u64; 5]> {
+        row.0.iter().map(|c| [c.agreed, c.tolerated, c.unsupported, c.wrong, c.answered]).collect()
+    }
 }
 
 impl Counts {
@@ -74,9 +102,9 @@ impl Counts {
 impl Coverage {
     pub(super) fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination) {
         let case = &generated.case;
-        let runtimes = || vec![Counts::default(); ids.len()];
-        let count = |counts: &mut Vec<Counts>| {
-            for (index, counts) in counts.iter_mut().enumerate() {
+        let runtimes = || Row(vec![Counts::default(); ids.len()]);
+        let count = |row: &mut Row| {
+            for (index, counts) in row.0.iter_mut().enumerate() {
                 counts.count(&examination.judgements[index], &examination.executions[index].outcome);
             }
         };
@@ -97,7 +125,7 @@ impl Coverage {
             return;
         }
         let cell = Cell { operator: case.operator.name, version: version.since, element_type };
-        let new = || CellCoverage { runtimes: runtimes(), sample: case.to_string(), findings: BTreeMap::new() };
+        let new = || CellCoverage { runtimes: runtimes(), sample: Some(case.to_string()), findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);
         for (id, judgement) in ids.iter().zip(&examination.judgements) {
@@ -116,8 +144,9 @@ impl Coverage {
                 }
                 std::collections::btree_map::Entry::Occupied(mut occupied) => {
                     let mine = occupied.get_mut();
-                    add_all(&mut mine.runtimes, &theirs.runtimes);
-                    if (theirs.sample.len(), &theirs.sample) < (mine.sample.len(), &mine.sample) {
+                    mine.runtimes.add(&theirs.runtimes);
+                    let is_better = |case: &String| mine.sample.as_ref().is_none_or(|kept| is_shorter(case, kept));
+                    if theirs.sample.as_ref().is_some_and(is_better) {
                         mine.sample = theirs.sample;
                     }
                     for (finding, case) in theirs.findings {
@@ -127,9 +156,25 @@ impl Coverage {
             }
         }
         for (key, theirs) in part.rules {
-            let none = || vec![Counts::default(); theirs.len()];
-            add_all(self.rules.entry(key).or_insert_with(none), &theirs);
+            let none = || Row(vec![Counts::default(); theirs.0.len()]);
+            self.rules.entry(key).or_insert_with(none).add(&theirs);
         }
+    }
+
+    /// Leaves out the cases that are no shorter than those of another part.
+    pub(super) fn leave_out(&mut self, there: &Coverage) {
+        for (cell, mine) in &mut self.cells {
+            let Some(theirs) = there.cells.get(cell) else { continue };
+            let is_better = |case: &String, kept: Option<&String>| kept.is_none_or(|kept| is_shorter(case, kept));
+            mine.sample.take_if(|case| !is_better(case, theirs.sample.as_ref()));
+            mine.findings.retain(|finding, case| is_better(case, theirs.findings.get(finding)));
+        }
+    }
+
+    /// Whether all that was counted was counted of so many runtimes.
+    pub(super) fn is_of(&self, runtimes: usize) -> bool {
+        let cells = self.cells.values().map(|cell| &cell.runtimes);
+        cells.chain(self.rules.values()).all(|row| row.0.len() == runtimes)
     }
 
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
@@ -144,8 +189,8 @@ impl Coverage {
                         operator: operator.name.to_owned(),
                         version: version.since,
                         element_type: element_type.name().to_owned(),
-                        runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.clone()),
-                        sample: reached.map(|c| c.sample.clone()),
+                        runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.0.clone()),
+                        sample: reached.and_then(|c| c.sample.clone()),
                         findings: reached.map(|c| c.findings.clone()).unwrap_or_default(),
                     });
                 }
@@ -156,22 +201,32 @@ impl Coverage {
             Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
                 rule: rule.map_or("valid", Rule::id).to_owned(),
                 wiring: wiring.to_string(),
-                runtimes: self.rules.get(&(rule, index)).cloned().unwrap_or_else(|| vec![Counts::default(); ids.len()]),
+                runtimes: self
+                    .rules
+                    .get(&(rule, index))
+                    .map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
             })
         });
         CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect() }
     }
 }
 
-fn add_all(mine: &mut [Counts], theirs: &[Counts]) {
-    mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.add(*theirs));
+impl Row {
+    fn add(&mut self, other: &Row) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.add(*theirs));
+    }
 }
 
 fn keep_shortest(findings: &mut BTreeMap<String, String>, finding: String, case: String) {
     let kept = findings.entry(finding).or_insert_with(|| case.clone());
-    if (case.len(), &case) < (kept.len(), kept) {
+    if is_shorter(&case, kept) {
         *kept = case;
     }
+}
+
+/// Whether a case is shorter than another, or comes first in the alphabet of equally long ones.
+fn is_shorter(case: &str, than: &str) -> bool {
+    (case.len(), case) < (than.len(), than)
 }
 
 /// What a campaign reached, as it is saved and shown.

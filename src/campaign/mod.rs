@@ -2,6 +2,9 @@
 
 mod coverage;
 mod examine;
+mod form;
+mod journal;
+mod ranges;
 mod source;
 mod statistics;
 
@@ -11,6 +14,8 @@ use std::time::{Duration, Instant};
 
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
 pub use examine::{Contrary, Examination, examine, examine_all};
+pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
+pub use ranges::Ranges;
 pub use source::{Shard, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Trigger};
 
@@ -36,30 +41,67 @@ pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> 
 /// Cases that a thread takes at a time. Only between two such blocks does it look at anything that threads share.
 const BLOCK: u64 = 64;
 
+/// Why a campaign cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum CampaignError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// What the threads of a campaign share.
+struct Shared<'a> {
+    /// `None` until there is something.
+    total: Option<Statistics>,
+    /// `None` if nothing is to be kept.
+    journal: Option<&'a mut Journal>,
+}
+
+impl Shared<'_> {
+    /// Counts a block of cases and keeps it.
+    fn add(&mut self, cases: &Ranges, block: Statistics, ids: &[RuntimeId]) -> Result<&Statistics, JournalError> {
+        let total = self.total.get_or_insert_with(|| Statistics::new(ids));
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.keep(cases, &block, total)
+        {
+            // Nothing may be written after a line that is torn.
+            self.journal = None;
+            return Err(error);
+        }
+        total.add(block);
+        Ok(total)
+    }
+}
+
 /// Runs a campaign until its end or until `stop` is set, and then as far as the blocks under way. `progress` is called
-/// now and then with what there is so far.
+/// now and then with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
 ///
 /// The cases are those of the source from the first on, without a gap, so that a campaign of as many cases is the same
 /// on every machine.
 ///
 /// # Errors
-/// If a runtime cannot be opened.
+/// If a runtime cannot be opened, or the journal cannot be written.
 pub fn run(
     options: &Options,
+    journal: Option<&mut Journal>,
     open: Opener,
     stop: &AtomicBool,
     progress: &(dyn Fn(&Statistics) + Sync),
-) -> Result<Statistics, OpenError> {
-    let started = Instant::now();
-    let next = AtomicU64::new(0);
-    let total: Mutex<Option<Statistics>> = Mutex::new(None);
-    let failure: Mutex<Option<OpenError>> = Mutex::new(None);
-    let work = || -> Result<(), OpenError> {
+) -> Result<Statistics, CampaignError> {
+    let total = journal.as_ref().map(|journal| journal.counted().clone());
+    let done = journal.as_ref().map(|journal| journal.done().clone()).unwrap_or_default();
+    let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
+    let elapsed = || earlier + started.elapsed();
+    let next = AtomicU64::new(done.first_missing() / BLOCK * BLOCK);
+    let shared = Mutex::new(Shared { total, journal });
+    let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
+    let work = || -> Result<(), CampaignError> {
         let mut runtimes = open()?;
         let ids: Vec<RuntimeId> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
         let mut local = Statistics::new(&ids);
         loop {
-            let out_of_time = options.time.is_some_and(|time| started.elapsed() >= time);
+            let out_of_time = options.time.is_some_and(|time| elapsed() >= time);
             if out_of_time || stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -68,19 +110,25 @@ pub fn run(
             if first >= end {
                 break;
             }
-            let cases: Vec<Generated> = (first..end).map_while(|index| options.source.case(index)).collect();
-            for (generated, examination) in cases.iter().zip(examine_all(&cases, &mut runtimes, &ids)) {
+            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
+            let block: Vec<Generated> = wanted.iter().map_while(|&index| options.source.case(index)).collect();
+            let is_over = block.len() < wanted.len();
+            let mut cases = Ranges::default();
+            for ((index, generated), examination) in
+                wanted.into_iter().zip(&block).zip(examine_all(&block, &mut runtimes, &ids))
+            {
                 local.count(generated, &ids, &examination, options.known);
+                cases.add(index..index + 1);
             }
-            if local.cases == 0 {
+            if local.cases > 0 {
+                let mut block = std::mem::replace(&mut local, Statistics::new(&ids));
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                block.elapsed = elapsed();
+                progress(shared.add(&cases, block, &ids)?);
+            }
+            if is_over {
                 break;
             }
-            let block = std::mem::replace(&mut local, Statistics::new(&ids));
-            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-            let total = total.get_or_insert_with(|| Statistics::new(&ids));
-            total.add(block);
-            total.elapsed = started.elapsed();
-            progress(total);
         }
         Ok(())
     };
@@ -97,7 +145,8 @@ pub fn run(
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Shared { total, journal } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    journal.map_or(Ok(()), Journal::write_pending)?;
     Ok(total.unwrap_or_else(|| Statistics::new(&[])))
 }
 

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::coverage::Coverage;
 use super::examine::Examination;
+use super::form;
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::Expectation;
-use crate::runtime::{Outcome, RuntimeId};
+use crate::operator::{self, Expectation, OperatorName};
+use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, Mismatch, Tolerance, reaction};
+use crate::verdict::{Judgement, Mismatch, Tolerance};
 
 /// What a known defect looks like: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +35,7 @@ impl Trigger {
 }
 
 /// What a campaign, or a part of one, came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Statistics {
     pub cases: u64,
     /// By what the specification demands: valid, invalid, unspecified.
@@ -46,20 +49,24 @@ pub struct Statistics {
     /// In the order in which the runtimes are listed.
     pub runtimes: Vec<RuntimeStatistics>,
     /// Mismatches that no known defect explains, the most severe first.
+    #[serde(with = "form::groups")]
     pub groups: BTreeMap<(Mismatch, Features), Group>,
     /// Mismatches that a known defect explains, by its place among those that the campaign was given.
+    #[serde(with = "form::pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
 }
 
 /// What one runtime did in a campaign.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuntimeStatistics {
     pub id: RuntimeId,
     pub agreed: u64,
+    #[serde(with = "form::pairs")]
     pub tolerated: BTreeMap<Tolerance, u64>,
     pub wrong: u64,
     /// By operator, version and type of the data, and by what is lacking.
+    #[serde(with = "form::pairs")]
     pub unsupported: BTreeMap<Tally, u64>,
     /// Failures in words that no table knows, wherever they were counted, with the shortest such message.
     pub unclassified: u64,
@@ -67,14 +74,15 @@ pub struct RuntimeStatistics {
 }
 
 /// What an unsupported case was.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tally {
-    pub operator: &'static str,
+    #[serde(deserialize_with = "operator::read_name")]
+    pub operator: OperatorName,
     /// The operator version.
     pub version: u8,
     /// `None` if the case leaves its data out.
     pub element_type: Option<ElementType>,
-    pub gap: &'static str,
+    pub gap: Gap,
 }
 
 /// Mismatches of one kind in cases with the same features.
@@ -132,13 +140,13 @@ impl Statistics {
             match judgement {
                 Judgement::Agrees => runtime.agreed += 1,
                 Judgement::Tolerated(tolerance) => *runtime.tolerated.entry(*tolerance).or_default() += 1,
-                Judgement::Unsupported(_) => {
+                Judgement::Unsupported(gap) => {
                     let case = &generated.case;
                     let tally = Tally {
                         operator: case.operator.name,
                         version: case.operator.version_at(case.opset).map_or(0, |version| version.since),
                         element_type: case.operands.first().and_then(|o| o.as_ref().map(|o| o.element_type)),
-                        gap: reaction(&execution.outcome),
+                        gap: *gap,
                     };
                     *runtime.unsupported.entry(tally).or_default() += 1;
                 }
@@ -156,6 +164,13 @@ impl Statistics {
                 }
             }
         }
+    }
+
+    /// Whether this was counted of these runtimes, with so many triggers of known defects.
+    pub(super) fn is_of(&self, ids: &[RuntimeId], triggers: usize) -> bool {
+        self.runtimes.iter().map(|runtime| &runtime.id).eq(ids)
+            && self.coverage.is_of(ids.len())
+            && self.explained.keys().all(|&place| place < triggers)
     }
 
     /// Adds what another part of the same campaign counted.

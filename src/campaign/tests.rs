@@ -13,7 +13,7 @@ fn campaign(lie: Fault) -> Statistics {
     let open = move || Ok(vec![liar::honest()?, liar::liar(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
     let options = Options { source: &source, cases: Some(2000), time: None, threads: 2, known: &[] };
-    run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap()
+    run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
@@ -123,7 +123,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
         let source = Stream::new(Generator::default(), 3, vec![]);
         let options = Options { source: &source, cases: Some(2000), time: None, threads, known: &[] };
-        let statistics = run(&options, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+        let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage)
     };
     let (one, three) = (run_with(1), run_with(3));
@@ -137,7 +137,7 @@ fn a_stopped_campaign_keeps_what_it_has() {
     let source = Stream::new(Generator::default(), 3, vec![]);
     let options = Options { source: &source, cases: None, time: None, threads: 2, known: &[] };
     let stop = AtomicBool::new(false);
-    let statistics = run(&options, &open, &stop, &|so_far| {
+    let statistics = run(&options, None, &open, &stop, &|so_far| {
         if so_far.cases >= 640 {
             stop.store(true, Ordering::Relaxed);
         }
@@ -145,4 +145,75 @@ fn a_stopped_campaign_keeps_what_it_has() {
     let statistics = statistics.unwrap();
     assert!(statistics.cases >= 640 && statistics.cases.is_multiple_of(BLOCK), "{}", statistics.cases);
     assert_eq!(statistics.valid + statistics.invalid + statistics.unspecified, statistics.cases);
+}
+
+/// A campaign with a journal in a folder, up to a number of cases or until at least `stop_at` are run.
+fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: u64, stop_at: u64) -> Statistics {
+    let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::panics_on_zero])?]);
+    let ids: Vec<_> = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
+    let known = known_trigger();
+    let header = Header::new("a test".into(), ids, String::new(), known.len(), false);
+    let manner = if resumes { Manner::Resume } else { Manner::Begin };
+    let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
+    let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
+    let options = Options { source: &source, cases: Some(cases), time: None, threads, known: &known };
+    let (stop, before) = (AtomicBool::new(false), journal.done().len());
+    let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
+        stop.store(so_far.cases >= stop_at, Ordering::Relaxed);
+    });
+    let statistics = statistics.unwrap();
+    assert_eq!(before + source.given.into_inner(), statistics.cases, "each case is run once");
+    statistics
+}
+
+/// Gives cases, and counts them.
+struct Counted {
+    stream: Stream,
+    given: AtomicU64,
+}
+
+impl Source for Counted {
+    fn case(&self, index: u64) -> Option<crate::case::Generated> {
+        self.given.fetch_add(1, Ordering::Relaxed);
+        self.stream.case(index)
+    }
+}
+
+/// What a panic on a dim of zero looks like.
+fn known_trigger() -> Vec<Trigger> {
+    let statistics = campaign(liar::panics_on_zero);
+    let groups = statistics.groups.into_keys().min_by_key(|(_, features)| features.weight());
+    groups.map(|(mismatch, features)| Trigger { mismatch, features }).into_iter().collect()
+}
+
+/// All that does not depend on the time.
+fn result(statistics: &Statistics) -> String {
+    let statistics = Statistics { elapsed: Duration::ZERO, ..statistics.clone() };
+    format!("{statistics:#?}")
+}
+
+#[test]
+fn a_resumed_campaign_comes_to_the_same() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let whole = with_journal(folders[0].path(), false, 2, 2000, u64::MAX);
+    assert!(whole.explained.values().sum::<u64>() > 0 && whole.groups.len() > 10);
+    let folder = folders[1].path();
+    let stopped = with_journal(folder, false, 3, 2000, 640);
+    assert!((640..2000).contains(&stopped.cases), "{}", stopped.cases);
+    let further = with_journal(folder, true, 1, 2000, 1200);
+    assert!((1200..2000).contains(&further.cases) && further.elapsed >= stopped.elapsed, "{}", further.cases);
+    let resumed = with_journal(folder, true, 2, 2000, u64::MAX);
+    assert_eq!(result(&resumed), result(&whole));
+    // There is nothing left to do.
+    assert_eq!(result(&with_journal(folder, true, 2, 2000, u64::MAX)), result(&whole));
+}
+
+#[test]
+fn a_limit_within_a_block_can_be_raised() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let whole = with_journal(folders[0].path(), false, 2, 1000, u64::MAX);
+    let cases = [100, 101, 130, 700, 1000];
+    let parts = cases.map(|cases| with_journal(folders[1].path(), cases > 100, 2, cases, u64::MAX));
+    assert_eq!(parts.each_ref().map(|part| part.cases), cases);
+    assert_eq!(result(&parts[4]), result(&whole));
 }

@@ -12,6 +12,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 use winnow::ascii::{dec_int, dec_uint, digit1, space0, space1};
 use winnow::combinator::{alt, cut_err, delimited, eof, opt, peek, preceded, repeat, separated, terminated};
 use winnow::error::{StrContext, StrContextValue};
@@ -185,6 +187,19 @@ impl FromStr for Case {
             }
             ParseCaseError { column, expected: expected.join(", ") }
         })
+    }
+}
+
+/// A case is written as its line wherever it is a part of something else.
+impl Serialize for Case {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Case {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Case, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
 

@@ -10,14 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
 
 use super::{Ending, RuntimeArguments, coverage, reproduce};
-use crate::campaign::{self, Options, RuntimeStatistics, Source, Statistics, Stream};
+use crate::campaign::{
+    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, RuntimeStatistics, Source, Statistics, Stream,
+};
 use crate::case::Generator;
 use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
-use crate::runtime::Row;
-use crate::verdict::Severity;
+use crate::runtime::{Gap, Outcome, Row};
+use crate::verdict::{Severity, reaction};
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
@@ -31,9 +34,9 @@ pub(super) struct Arguments {
     /// How many cases to run, those of the catalogue included
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// The seed: the same one gives the same cases on every machine
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    /// The seed: the same one gives the same cases on every machine [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
@@ -58,6 +61,38 @@ pub(super) struct Common {
     /// The folder for what other commands read
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     output: PathBuf,
+    /// Go on with the campaign in the folder, which was killed or stopped
+    #[arg(long)]
+    resume: bool,
+    /// Start anew, though the campaign in the folder was not brought to its end
+    #[arg(long, conflicts_with = "resume")]
+    restart: bool,
+}
+
+impl Common {
+    /// Opens the journal in the folder.
+    pub(super) fn journal(&self) -> Result<Opened, JournalError> {
+        let manner = match (self.resume, self.restart) {
+            (true, _) => Manner::Resume,
+            (false, true) => Manner::Restart,
+            (false, false) => Manner::Begin,
+        };
+        Opened::open(&self.output, manner)
+    }
+}
+
+impl Arguments {
+    /// The seed, the operators and the limits: what is not given is as it was in the campaign that is gone on with.
+    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Limits) {
+        let source = kept.map_or(&Value::Null, |kept| &kept.header.source);
+        let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
+        let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let theirs = names.filter_map(|name| operator(name).ok()).collect();
+        let operators = [self.operator.clone(), theirs, OPERATORS.to_vec()].into_iter().find(|list| !list.is_empty());
+        let limits = kept.map(|kept| kept.limits).unwrap_or_default();
+        let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
+        (seed, operators.unwrap_or_default(), limits)
+    }
 }
 
 pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
@@ -65,19 +100,15 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
+    let journal = arguments.common.journal()?;
+    let (seed, operators, limits) = arguments.with(journal.kept());
+    let described = json!({ "seed": seed, "operators": operators.iter().map(|o| o.name).collect::<Vec<_>>() });
     let ledger = Ledger::load()?;
     // Known issues come first, so that one that no longer shows is seen at once.
     let first = ledger.entries.iter().map(Known::case).collect();
-    let source = Stream::new(Generator::new(operators), arguments.seed, first);
-    let limits = Limits { cases: arguments.cases, time: arguments.time };
-    Ok(conduct(&source, &limits, &arguments.common, &ledger, &format!("Seed {}", arguments.seed))?.ending)
-}
-
-/// When to end, whichever comes first.
-pub(super) struct Limits {
-    pub(super) cases: Option<u64>,
-    pub(super) time: Option<Duration>,
+    let source = Stream::new(Generator::new(operators), seed, first);
+    let what = format!("Seed {seed}");
+    Ok(conduct(&source, described, &limits, &arguments.common, &ledger, journal, &what)?.ending)
 }
 
 /// What a run of many cases came to.
@@ -87,12 +118,14 @@ pub(super) struct Conducted {
 }
 
 /// Runs the cases of a source with progress and Ctrl-C, brings mismatches down to findings, shows what came of it, and
-/// saves new findings and what other commands read.
+/// saves new findings and what other commands read. `described` is the source as the journal tells it from others.
 pub(super) fn conduct(
     source: &dyn Source,
+    described: Value,
     limits: &Limits,
     common: &Common,
     ledger: &Ledger,
+    journal: Opened,
     what: &str,
 ) -> anyhow::Result<Conducted> {
     let rows = common.runtimes.select()?;
@@ -100,6 +133,8 @@ pub(super) fn conduct(
     let mut probe = Probe::new(common.runtimes.open(&rows)?);
     let opened = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
+    let header = Header::new(described, opened.clone(), ledger.checksum(), known.len(), common.ignore_known);
+    let mut journal = journal.start(header, *limits)?;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
     let options = Options {
@@ -115,7 +150,8 @@ pub(super) fn conduct(
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
     eprintln!("{what}; runtimes: {}", names.join(", "));
     let progress = Progress::new(&options);
-    let statistics = campaign::run(&options, &|| common.runtimes.open(&rows), &stop, &|so_far| progress.show(so_far))?;
+    let show = |so_far: &Statistics| progress.show(so_far);
+    let statistics = campaign::run(&options, Some(&mut journal), &|| common.runtimes.open(&rows), &stop, &show)?;
     progress.finish();
     coverage::save(&statistics.coverage.report(&opened), &common.output)?;
     let findings = triage(&statistics.groups, &|| common.runtimes.open(&rows), threads, &|done, total| {
@@ -123,6 +159,7 @@ pub(super) fn conduct(
             eprintln!("Minimizing: {done} of {total} groups of mismatches");
         }
     })?;
+    journal.end()?;
     let known_place = |finding: &Finding| known.iter().position(|known| known.explains_all_of(&finding.trigger));
     let (old, new): (Vec<&Finding>, Vec<&Finding>) =
         findings.iter().partition(|finding| !common.ignore_known && known_place(finding).is_some());
@@ -305,7 +342,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
 /// What each runtime lacks, by operator version: never in silence, and on one line a gap.
 fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     for runtime in &statistics.runtimes {
-        let mut gaps: Vec<(&str, Vec<String>, u64)> = Vec::new();
+        let mut gaps: Vec<(Gap, Vec<String>, u64)> = Vec::new();
         for (tally, count) in &runtime.unsupported {
             let cell = format!("{}-{}", tally.operator, tally.version);
             match gaps.iter_mut().find(|(gap, _, _)| *gap == tally.gap) {
@@ -325,6 +362,7 @@ fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
                 0..=12 => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
                 many => format!("{many} types"),
             };
+            let gap = reaction(&Outcome::Unsupported(gap));
             writeln!(to, "\n{} {gap}: {count} cases of {} ({types})", runtime.id, cells.join(" "))?;
         }
     }

@@ -3,10 +3,11 @@
 use std::str::FromStr;
 
 use anyhow::Context;
+use serde_json::json;
 
 use super::Ending;
-use super::campaign::{Common, Limits, conduct, operator};
-use crate::campaign::Shard;
+use super::campaign::{Common, conduct, operator};
+use crate::campaign::{Limits, Shard};
 use crate::case::space::Bounds;
 use crate::finding::Ledger;
 use crate::operator::{NEWEST_OPSET, Operator};
@@ -80,6 +81,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     check_limits(&bounds)?;
     let space = bounds.len().context("the space holds more than 2^64 cases: choose narrower bounds")?;
     let ShardNumber { index, of } = arguments.shard;
+    let described = json!({
+        "operator": bounds.operator.name,
+        "opsets": bounds.opsets,
+        "max_rank": bounds.max_rank,
+        "max_dim": bounds.max_dim,
+        "max_target_rank": bounds.max_target_rank,
+        "shard": format!("{index}/{of}"),
+        "from": arguments.from,
+    });
     let source = Shard { bounds, shard: index - 1, of, from: arguments.from };
     let shard = source.len_of(space);
     let planned = shard
@@ -87,15 +97,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         .with_context(|| format!("--from {} is past the {shard} cases of shard {index}/{of}", arguments.from))?;
     let what = format!("The space holds {space} cases, shard {index}/{of} {shard} of them, to run {planned}");
     let limits = Limits { cases: Some(planned), time: None };
-    let conducted = conduct(&source, &limits, &arguments.common, &Ledger::load()?, &what)?;
-    let reached = arguments.from + conducted.cases;
+    let (common, journal) = (&arguments.common, arguments.common.journal()?);
+    let conducted = conduct(&source, described, &limits, common, &Ledger::load()?, journal, &what)?;
     if conducted.cases == planned {
-        println!(
-            "\nAll {planned} planned cases were run: {} to {reached} of the {shard} of the shard.",
-            arguments.from
-        );
+        println!("\nAll {planned} planned cases were run: {} to {shard} of the {shard} of the shard.", arguments.from);
     } else {
-        println!("\nStopped after {} of {planned} planned cases; go on with --from {reached}", conducted.cases);
+        println!("\nStopped after {} of {planned} planned cases; go on with --resume", conducted.cases);
     }
     Ok(conducted.ending)
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Operand};
-use crate::files::write_whole;
+use crate::files::{sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId};
 use crate::tensor::ElementType;
 
@@ -93,6 +93,11 @@ impl Ledger {
 
     pub fn find(&self, signature: &Signature) -> Option<&Known> {
         self.entries.iter().find(|known| known.signature == signature.to_string())
+    }
+
+    /// A checksum of all entries: that of another ledger is another.
+    pub fn checksum(&self) -> String {
+        sha256(serde_json::json!(self.entries).to_string().as_bytes())
     }
 
     /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them.

@@ -13,12 +13,17 @@ pub mod sonnx;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{Deserialize, Deserializer, Error};
+
 pub use rule::{Rule, Text};
 
 use crate::tensor::{ElementType, Tensor};
 
 /// Every operator under test.
 pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE];
+
+/// The name of an operator under test.
+pub type OperatorName = &'static str;
 
 /// The newest opset that a case may ask for.
 pub const NEWEST_OPSET: u8 = 28;
@@ -350,6 +355,12 @@ impl FromStr for &'static Operator {
             .find(|o| o.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| UnknownOperator(name.to_owned()))
     }
+}
+
+/// Reads the name of an operator under test.
+pub(crate) fn read_name<'de, D: Deserializer<'de>>(from: D) -> Result<OperatorName, D::Error> {
+    let operator: &'static Operator = String::deserialize(from)?.parse().map_err(D::Error::custom)?;
+    Ok(operator.name)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -106,7 +106,7 @@ pub enum Reason {
 }
 
 /// What a runtime lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Gap {
     /// An operator version, or a kernel of it for this type.
     Kernel,

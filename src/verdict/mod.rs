@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use crate::operator::{Answer, Expectation, Rule};
+use serde::{Deserialize, Serialize};
+
+use crate::operator::{self, Answer, Expectation, OperatorName, Rule};
 use crate::runtime::{Declaration, Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 use crate::tensor::{Difference, Tensor, differences};
 
@@ -21,7 +23,7 @@ pub enum Judgement {
 }
 
 /// Why an outcome is tolerated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tolerance {
     /// The rule leaves room for it.
     Rule(Rule),
@@ -30,7 +32,7 @@ pub enum Tolerance {
 }
 
 /// One way in which a runtime is wrong. Declared from the most severe to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Discrepancy {
     /// Its process came to an end.
     Crash,
@@ -291,11 +293,12 @@ fn contradicts(declared: &[Declaration], outputs: &[Output]) -> bool {
 }
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
-    pub operator: &'static str,
+    #[serde(deserialize_with = "operator::read_name")]
+    pub operator: OperatorName,
     /// The runtime, in whichever configuration: [`RuntimeId::release`].
     pub runtime: String,
     /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the

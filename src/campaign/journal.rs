@@ -1,0 +1,612 @@
+//! The journal of a campaign: what was counted so far, on disk, so that a campaign that was killed can go on.
+//!
+//! It is a file of JSON lines that only grows. The first line says what the campaign is; a part holds what was counted of
+//! some cases since the part before it. Every line has a checksum. Only the last line can be torn, and is then dropped;
+//! damage anywhere else is an error.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ranges::Ranges;
+use super::statistics::Statistics;
+use crate::files::sha256;
+use crate::runtime::RuntimeId;
+
+/// The journal's file in the folder of a campaign.
+const FILE: &str = "journal.jsonl";
+
+/// The number of this format.
+const FORMAT: u32 = 1;
+
+/// What stands before the checksum of a line, and what stands between it and the record.
+const HEAD: (&str, &str) = (r#"{"sum":""#, r#"","record":"#);
+
+/// At least so long after a part comes the next.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The same, where mismatches of a new kind are to be kept.
+const SHORT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How many bytes a journal may grow by in a second: less than 60 MB in an hour. The longer the parts, the fewer there are
+/// of them, and the more is run again after a kill.
+const BYTES_A_SECOND: u64 = 16 << 10;
+
+/// How many bytes more it may grow by, where mismatches of a new kind are to be kept.
+const RESERVE: u64 = 1 << 20;
+
+/// What a campaign is. What is not in it does not change what the campaign comes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    format: u32,
+    /// The version of this program.
+    program: String,
+    /// Where the cases come from, in words of the caller's own.
+    pub source: Value,
+    pub runtimes: Vec<RuntimeId>,
+    /// The checksum of the known issues.
+    pub ledger: String,
+    /// How many triggers the known issues have on these runtimes.
+    pub triggers: usize,
+    pub ignore_known: bool,
+}
+
+/// When a campaign is to end, whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub cases: Option<u64>,
+    pub time: Option<Duration>,
+}
+
+/// What is to be done about what a journal holds already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// It is overwritten if its campaign was brought to its end.
+    Begin,
+    /// It is overwritten.
+    Restart,
+    /// It is gone on with.
+    Resume,
+}
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("{path} is in use by another campaign: wait for its end, or choose another --output")]
+    InUse { path: PathBuf },
+    #[error(
+        "{folder} holds a campaign that was not brought to its end: go on with --resume, or start anew with --restart or \
+         another --output"
+    )]
+    Unended { folder: PathBuf },
+    #[error("{folder} holds no campaign to go on with: start one without --resume")]
+    Nothing { folder: PathBuf },
+    #[error(
+        "{folder} holds another campaign: {differences}; give what it was given, or start anew with --restart or another \
+         --output"
+    )]
+    Another { folder: PathBuf, differences: String },
+    #[error(
+        "{path}, line {line}: {reason}; start anew with --restart or another --output, or cut the file before that line \
+         and go on with --resume"
+    )]
+    Damaged { path: PathBuf, line: u64, reason: String },
+    #[error("{path} cannot be read: {error}")]
+    Read { path: PathBuf, error: io::Error },
+    #[error("{path} cannot be written: {error}; what it holds is kept, and --resume goes on once there is room")]
+    Write { path: PathBuf, error: io::Error },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Record {
+    Begun { campaign: Header, limits: Limits },
+    Resumed { limits: Limits },
+    Part(Part),
+    Ended,
+}
+
+/// What was counted of some cases.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Part {
+    cases: Ranges,
+    statistics: Statistics,
+}
+
+/// What a journal holds.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub header: Header,
+    /// Those that were asked for last.
+    pub limits: Limits,
+    whole: Part,
+    has_ended: bool,
+    /// The length in bytes up to the end of the last line that is not torn.
+    length: u64,
+}
+
+/// A journal that nobody else can use, not yet written to.
+#[derive(Debug)]
+pub struct Opened {
+    folder: PathBuf,
+    path: PathBuf,
+    file: File,
+    kept: Option<Kept>,
+}
+
+/// A journal that is being written.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: File,
+    /// What it held when it was opened.
+    earlier: Part,
+    /// What was counted since the last part.
+    pending: Part,
+    /// Whether mismatches of a new kind are pending.
+    is_urgent: bool,
+    started: Instant,
+    /// When the last part was written.
+    written: Instant,
+    /// How many bytes were written since it was started.
+    grown: u64,
+}
+
+impl Header {
+    pub fn new(source: Value, runtimes: Vec<RuntimeId>, ledger: String, triggers: usize, ignore_known: bool) -> Header {
+        let program = env!("CARGO_PKG_VERSION").to_owned();
+        Header { format: FORMAT, program, source, runtimes, ledger, triggers, ignore_known }
+    }
+
+    /// What another has otherwise, in words; empty if nothing.
+    fn differences(&self, other: &Header) -> String {
+        let runtimes = |header: &Header| {
+            let names: Vec<String> = header.runtimes.iter().map(|id| format!("{id} {}", id.version)).collect();
+            names.join(", ")
+        };
+        let known = |header: &Header| format!("{} triggers, checksum {:.12}", header.triggers, header.ledger);
+        let rows = [self, other].map(|header| {
+            [
+                ("the format is", header.format.to_string()),
+                ("the version of crosscheck is", header.program.clone()),
+                ("its cases are", header.source.to_string()),
+                ("its runtimes are", runtimes(header)),
+                ("its known issues are", known(header)),
+                ("--ignore-known is", header.ignore_known.to_string()),
+            ]
+        });
+        let [theirs, mine] = rows;
+        let pairs = theirs.into_iter().zip(mine).filter(|(theirs, mine)| theirs != mine);
+        let words = pairs.map(|((name, theirs), (_, mine))| format!("{name} {theirs} and not {mine}"));
+        words.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Part {
+    fn new(ids: &[RuntimeId]) -> Part {
+        Part { cases: Ranges::default(), statistics: Statistics::new(ids) }
+    }
+
+    /// A part of the same campaign without any cases.
+    fn none(&self) -> Part {
+        let ids: Vec<RuntimeId> = self.statistics.runtimes.iter().map(|runtime| runtime.id.clone()).collect();
+        Part::new(&ids)
+    }
+
+    /// Adds a part that has no case in common with this one; whether that was so.
+    fn add(&mut self, other: Part) -> bool {
+        let is_disjoint = self.cases.add_all(&other.cases);
+        if is_disjoint {
+            self.statistics.add(other.statistics);
+        }
+        is_disjoint
+    }
+}
+
+impl Kept {
+    /// Takes in a line. An error leaves everything as it was.
+    fn take(kept: &mut Option<Kept>, line: &[u8]) -> Result<(), String> {
+        match (kept.as_mut(), read_line(line)?) {
+            (None, Record::Begun { campaign, limits }) => {
+                let whole = Part::new(&campaign.runtimes);
+                *kept = Some(Kept { header: campaign, limits, whole, has_ended: false, length: 0 });
+            }
+            (None, _) => return Err("it does not say what the campaign is".to_owned()),
+            (Some(_), Record::Begun { .. }) => return Err("another campaign begins".to_owned()),
+            (Some(kept), Record::Resumed { limits }) => {
+                kept.limits = limits;
+                kept.has_ended = false;
+            }
+            (Some(kept), Record::Part(part)) => kept.add(part)?,
+            (Some(kept), Record::Ended) => kept.has_ended = true,
+        }
+        if let Some(kept) = kept {
+            kept.length += line.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, part: Part) -> Result<(), String> {
+        let statistics = &part.statistics;
+        if !statistics.is_of(&self.header.runtimes, self.header.triggers) || statistics.cases != part.cases.len() {
+            return Err("its counts are not those of its cases and runtimes".to_owned());
+        }
+        if self.whole.add(part) { Ok(()) } else { Err("it counts cases that are counted already".to_owned()) }
+    }
+}
+
+fn read_line(line: &[u8]) -> Result<Record, String> {
+    let text = line.strip_suffix(b"\n").and_then(|line| str::from_utf8(line).ok()).ok_or("it is torn")?;
+    let parts = text.strip_prefix(HEAD.0).and_then(|rest| rest.strip_suffix('}')?.split_once(HEAD.1));
+    let (sum, record) = parts.ok_or("it is no record")?;
+    if sum != checksum(record) {
+        return Err("its checksum is another".to_owned());
+    }
+    serde_json::from_str(record).map_err(|error| error.to_string())
+}
+
+fn write_line(record: &Record) -> io::Result<String> {
+    let record = serde_json::to_string(record)?;
+    Ok(format!("{}{}{}{record}}}\n", HEAD.0, checksum(&record), HEAD.1))
+}
+
+fn checksum(record: &str) -> String {
+    let mut sum = sha256(record.as_bytes());
+    sum.truncate(16);
+    sum
+}
+
+/// What a file holds, but for a torn last line.
+fn read(path: &Path, file: &File) -> Result<Option<Kept>, JournalError> {
+    let (mut reader, mut line, mut kept, mut damage) = (BufReader::new(file), Vec::new(), None, None);
+    for number in 1.. {
+        line.clear();
+        let length =
+            reader.read_until(b'\n', &mut line).map_err(|error| JournalError::Read { path: path.to_owned(), error })?;
+        if length == 0 {
+            break;
+        }
+        // The line before was not the last.
+        if let Some(damage) = damage.take() {
+            return Err(damage);
+        }
+        if let Err(reason) = Kept::take(&mut kept, &line) {
+            damage = Some(JournalError::Damaged { path: path.to_owned(), line: number, reason });
+        }
+    }
+    Ok(kept)
+}
+
+impl Opened {
+    /// Opens the journal in the folder of a campaign, and reads it if that is the manner.
+    ///
+    /// # Errors
+    /// If another campaign has it, if it is damaged, or if it holds what the manner does not go with.
+    pub fn open(folder: &Path, manner: Manner) -> Result<Opened, JournalError> {
+        let (folder, path) = (folder.to_owned(), folder.join(FILE));
+        let resumes = manner == Manner::Resume;
+        if resumes && !path.exists() {
+            return Err(JournalError::Nothing { folder });
+        }
+        let open = || {
+            fs::create_dir_all(&folder)?;
+            File::options().read(true).write(true).create(true).truncate(false).open(&path)
+        };
+        let file = open().map_err(|error| JournalError::Write { path: path.clone(), error })?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path }),
+            Err(TryLockError::Error(error)) => return Err(JournalError::Write { path, error }),
+        }
+        let kept = if manner == Manner::Restart { None } else { read(&path, &file)? };
+        match kept {
+            None if resumes => Err(JournalError::Nothing { folder }),
+            Some(kept) if !resumes && !kept.has_ended => Err(JournalError::Unended { folder }),
+            kept => Ok(Opened { folder, path, file, kept: kept.filter(|_| resumes) }),
+        }
+    }
+
+    /// What there is to go on with.
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    /// Begins the journal of a campaign, or goes on with it.
+    ///
+    /// # Errors
+    /// If it is that of another campaign, or cannot be written.
+    pub fn start(self, header: Header, limits: Limits) -> Result<Journal, JournalError> {
+        let Opened { folder, path, mut file, kept } = self;
+        let (length, earlier, record) = match kept {
+            None => (0, Part::new(&header.runtimes), Record::Begun { campaign: header, limits }),
+            Some(kept) => {
+                let differences = kept.header.differences(&header);
+                if !differences.is_empty() {
+                    return Err(JournalError::Another { folder, differences });
+                }
+                (kept.length, kept.whole, Record::Resumed { limits })
+            }
+        };
+        let cut = file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length)));
+        cut.map_err(|error| JournalError::Write { path: path.clone(), error })?;
+        let (pending, now) = (earlier.none(), Instant::now());
+        let mut journal =
+            Journal { path, file, earlier, pending, is_urgent: false, started: now, written: now, grown: 0 };
+        journal.append(&record)?;
+        Ok(journal)
+    }
+}
+
+impl Journal {
+    /// The cases that were run before it was opened.
+    pub fn done(&self) -> &Ranges {
+        &self.earlier.cases
+    }
+
+    /// What was counted of them.
+    pub fn counted(&self) -> &Statistics {
+        &self.earlier.statistics
+    }
+
+    /// Keeps what was counted of some cases beside those of `total`, on disk as soon as a part is due.
+    ///
+    /// # Errors
+    /// If it cannot be written. Nothing more may then be kept.
+    pub fn keep(&mut self, cases: &Ranges, block: &Statistics, total: &Statistics) -> Result<(), JournalError> {
+        self.is_urgent |= block.groups.keys().any(|group| !total.groups.contains_key(group));
+        let mut statistics = block.clone();
+        statistics.coverage.leave_out(&total.coverage);
+        self.pending.add(Part { cases: cases.clone(), statistics });
+        if self.is_due() { self.write_pending() } else { Ok(()) }
+    }
+
+    /// Whether a part is to be written: not too soon after the last one, and not if the journal grows too fast.
+    fn is_due(&self) -> bool {
+        let (pause, reserve) = if self.is_urgent { (SHORT_PAUSE, RESERVE) } else { (PAUSE, 0) };
+        self.written.elapsed() >= pause && self.grown <= reserve + self.started.elapsed().as_secs() * BYTES_A_SECOND
+    }
+
+    /// Writes what is still to be written.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_pending(&mut self) -> Result<(), JournalError> {
+        if self.pending.cases.is_empty() {
+            return Ok(());
+        }
+        let none = self.pending.none();
+        let part = std::mem::replace(&mut self.pending, none);
+        self.is_urgent = false;
+        self.append(&Record::Part(part))?;
+        self.written = Instant::now();
+        Ok(())
+    }
+
+    /// Writes that the campaign was brought to its end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end(mut self) -> Result<(), JournalError> {
+        self.write_pending()?;
+        self.append(&Record::Ended)?;
+        self.file.sync_data().map_err(|error| JournalError::Write { path: self.path, error })
+    }
+
+    /// Writes a line as a whole.
+    fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        let written = write_line(record).and_then(|line| self.file.write_all(line.as_bytes()).map(|()| line.len()));
+        self.grown += written.map_err(|error| JournalError::Write { path: self.path.clone(), error })? as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::{Options, Stream, run};
+    use crate::case::Generator;
+    use crate::runtime::liar::{self, panics_on_zero, short_shape, wrong_type};
+    use crate::runtime::{OpenError, Runtime};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::{Arc, OnceLock};
+
+    fn open() -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        Ok(vec![liar::honest()?, liar::liar(&[short_shape, wrong_type, panics_on_zero])?])
+    }
+
+    fn header() -> Header {
+        let ids = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
+        Header::new(serde_json::json!({ "seed": 7 }), ids, "none".to_owned(), 0, false)
+    }
+
+    /// A campaign of 500 cases with a runtime that lies.
+    fn campaign(journal: Option<&mut Journal>) -> Statistics {
+        let source = Stream::new(Generator::default(), 7, vec![]);
+        let options = Options { source: &source, cases: Some(500), time: None, threads: 2, known: &[] };
+        run(&options, journal, &open, &AtomicBool::new(false), &|_| {}).unwrap()
+    }
+
+    fn begin(folder: &Path) -> Journal {
+        Opened::open(folder, Manner::Begin).unwrap().start(header(), Limits::default()).unwrap()
+    }
+
+    /// Opens a journal to resume it, and tells how many cases it holds.
+    fn resume(folder: &Path) -> Result<u64, String> {
+        let opened = Opened::open(folder, Manner::Resume).map_err(|error| error.to_string())?;
+        Ok(opened.kept().unwrap().whole.cases.len())
+    }
+
+    /// A journal of three parts, of which the last is not ended.
+    fn three_parts() -> &'static [u8] {
+        static BYTES: OnceLock<Arc<[u8]>> = OnceLock::new();
+        BYTES.get_or_init(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut journal = begin(folder.path());
+            let source = Stream::new(Generator::default(), 7, vec![]);
+            for cases in [20, 40, 60] {
+                journal = {
+                    let options = Options { source: &source, cases: Some(cases), time: None, threads: 1, known: &[] };
+                    run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap();
+                    drop(journal);
+                    let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
+                    opened.start(header(), Limits::default()).unwrap()
+                };
+            }
+            fs::read(folder.path().join(FILE)).unwrap().into()
+        })
+    }
+
+    #[test]
+    fn statistics_are_read_as_they_are_written() {
+        let statistics = campaign(None);
+        assert!(statistics.groups.len() > 20, "{}", statistics.groups.len());
+        let text = serde_json::to_string(&statistics).unwrap();
+        let again: Statistics = serde_json::from_str(&text).unwrap();
+        assert_eq!(format!("{again:#?}"), format!("{statistics:#?}"));
+        let unknown = text.replace("\"operator\":\"Shape\"", "\"operator\":\"Size\"");
+        let error = serde_json::from_str::<Statistics>(&unknown).unwrap_err().to_string();
+        assert!(error.contains("no operator `Size`"), "{error}");
+    }
+
+    #[test]
+    fn a_journal_holds_what_was_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = begin(folder.path());
+        let statistics = campaign(Some(&mut journal));
+        journal.end().unwrap();
+        let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
+        let kept = opened.kept().unwrap();
+        assert!(kept.has_ended);
+        assert_eq!(Vec::from(kept.whole.cases.clone()), [(0, 500)]);
+        assert_eq!(format!("{:#?}", kept.whole.statistics), format!("{statistics:#?}"));
+    }
+
+    #[test]
+    fn a_campaign_that_was_not_ended_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = |manner| Opened::open(folder.path(), manner).unwrap_err().to_string();
+        assert!(failure(Manner::Resume).contains("no campaign to go on with"));
+        let journal = begin(folder.path());
+        for manner in [Manner::Begin, Manner::Restart, Manner::Resume] {
+            assert!(failure(manner).contains("in use by another campaign"), "{}", failure(manner));
+        }
+        drop(journal);
+        assert!(failure(Manner::Begin).contains("go on with --resume, or start anew with --restart"));
+        let again = Opened::open(folder.path(), Manner::Restart).unwrap().start(header(), Limits::default()).unwrap();
+        again.end().unwrap();
+        begin(folder.path());
+    }
+
+    #[test]
+    fn what_another_campaign_has_otherwise_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(begin(folder.path()));
+        let mut other = header();
+        other.source["seed"] = 8.into();
+        other.runtimes[1].version = "1".to_owned();
+        other.ignore_known = true;
+        let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
+        let error = opened.start(other, Limits::default()).unwrap_err().to_string();
+        for words in [
+            r#"its cases are {"seed":7} and not {"seed":8}"#,
+            "liar 0 and not in-house",
+            "--ignore-known is false and not true",
+            "start anew with --restart",
+        ] {
+            assert!(error.contains(words), "{words}: {error}");
+        }
+        assert!(!error.contains("known issues") && !error.contains("format"), "{error}");
+    }
+
+    #[test]
+    fn damage_before_the_last_line_names_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let text = str::from_utf8(three_parts()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 7);
+        for (number, of) in [(1, r#""seed":7"#), (2, r#""agreed":"#), (4, r#""cases""#)] {
+            let mut damaged: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            damaged[number - 1] = damaged[number - 1].replacen(of, &of.replace('e', "é"), 1);
+            fs::write(&path, damaged.join("\n") + "\n").unwrap();
+            let error = resume(folder.path()).unwrap_err();
+            let place = format!("{}, line {number}: its checksum is another; start anew", path.display());
+            assert!(error.starts_with(&place), "{error}");
+        }
+        // A part that is there twice.
+        fs::write(&path, [&lines[..3], &lines[1..2], &lines[3..]].concat().join("\n") + "\n").unwrap();
+        let error = resume(folder.path()).unwrap_err();
+        assert!(error.contains("line 4: it counts cases that are counted already"), "{error}");
+        // At the end it is torn.
+        fs::write(&path, format!("{}\n{{\"sum\":\"0\"}}\n", lines.join("\n"))).unwrap();
+        assert_eq!(resume(folder.path()), Ok(60));
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_is_a_journal() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let whole = three_parts();
+        let ends: Vec<usize> = (1..=whole.len()).filter(|&end| whole[end - 1] == b'\n').collect();
+        arbtest::arbtest(|u| {
+            let length = u.int_in_range(0..=whole.len())?;
+            fs::write(&path, &whole[..length]).unwrap();
+            let lines = ends.iter().filter(|&&end| end <= length).count();
+            match resume(folder.path()) {
+                // Every other line is a part.
+                Ok(cases) => assert_eq!(cases, (lines / 2 * 20) as u64),
+                Err(error) => assert!(lines == 0 && error.contains("no campaign to go on with"), "{error}"),
+            }
+            if lines > 0 {
+                let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
+                opened.start(header(), Limits::default()).unwrap().end().unwrap();
+                assert_eq!(resume(folder.path()), Ok((lines / 2 * 20) as u64), "what comes next is whole");
+            }
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn no_damage_is_a_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        arbtest::arbtest(|u| {
+            let mut bytes = three_parts().to_vec();
+            bytes.truncate(u.int_in_range(0..=bytes.len())?);
+            for _ in 0..u.int_in_range(1..=4)? {
+                let place = u.choose_index(bytes.len().max(1))?;
+                let flip = u.int_in_range(1..=255)?;
+                bytes.get_mut(place).into_iter().for_each(|byte| *byte ^= flip);
+            }
+            fs::write(&path, bytes).unwrap();
+            let cases = resume(folder.path());
+            assert!(cases.is_err() || cases.is_ok_and(|cases| cases <= 60 && cases % 20 == 0));
+            Ok(())
+        });
+        let noise = |u: &mut arbitrary::Unstructured| {
+            fs::write(&path, u.bytes(u.len())?).unwrap();
+            assert!(resume(folder.path()).is_err());
+            Ok(())
+        };
+        arbtest::arbtest(noise);
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_written_says_how_to_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = begin(folder.path());
+        journal.file = File::open(folder.path().join(FILE)).unwrap();
+        let source = Stream::new(Generator::default(), 7, vec![]);
+        let options = Options { source: &source, cases: Some(500), time: None, threads: 2, known: &[] };
+        let error = run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
+        let path = folder.path().join(FILE);
+        assert!(error.starts_with(&format!("{} cannot be written", path.display())), "{error}");
+        assert!(error.ends_with("--resume goes on once there is room"), "{error}");
+        drop(journal);
+        assert_eq!(resume(folder.path()), Ok(0));
+    }
+}

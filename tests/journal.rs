@@ -1,0 +1,179 @@
+//! Campaigns that are killed: what they come to once they are gone on with is what they come to without.
+//!
+//! `CROSSCHECK_KILLS=50` kills more often than is usual.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const CAMPAIGN: [&str; 9] =
+    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--output", "out"];
+
+/// Starts the program in a folder, with its output in files there.
+fn start(folder: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    let file = |name| File::create(folder.join(name)).unwrap();
+    command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap()
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let code = start(folder, arguments).wait().unwrap().code();
+    let text = |name| fs::read_to_string(folder.join(name)).unwrap();
+    (code, text("stdout"), text("stderr"))
+}
+
+/// A folder in which every mismatch is new, or else one with the ledger that the program is built with.
+fn folder(is_new: bool) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    if is_new {
+        fs::create_dir(folder.path().join("known")).unwrap();
+        for kind in ["in-house", "onnxruntime", "tract"] {
+            fs::write(folder.path().join(format!("known/{kind}.toml")), "").unwrap();
+        }
+    }
+    folder
+}
+
+/// All that a campaign left, but for how long it took and how fast it was.
+fn result(folder: &Path) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
+    let out = fs::read_to_string(folder.join("stdout")).unwrap();
+    let (head, rest) = out.split_once(": ").unwrap_or_else(|| panic!("no result: {out}"));
+    let cases = head.split(" in ").next().unwrap_or_default();
+    let (mut files, mut folders) = (BTreeMap::new(), vec![folder.join("out")]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("journal.jsonl") {
+                files.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    (format!("{cases}: {rest}"), files)
+}
+
+/// How many records of each kind that matters a journal holds: beginnings, parts, ends.
+fn records(folder: &Path) -> [usize; 3] {
+    let text = fs::read_to_string(folder.join("out/journal.jsonl")).unwrap_or_default();
+    let lines = || text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    [r#""record":{"begun""#, r#""record":{"part""#, r#""record":"ended""#]
+        .map(|kind| lines().filter(|line| line.contains(kind)).count())
+}
+
+/// Waits until a campaign has written another part.
+fn wait_for_part(folder: &Path, parts_before: usize, child: &mut Child) {
+    while records(folder)[1] <= parts_before && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Kills campaigns now and then, goes on with them, and holds what they come to against one that was left alone.
+fn kill_and_resume(is_new: bool) {
+    let kills = std::env::var("CROSSCHECK_KILLS").map_or(5, |kills| kills.parse().unwrap());
+    let undisturbed = folder(is_new);
+    let (code, _, error) = run(undisturbed.path(), &CAMPAIGN);
+    assert_eq!(code, Some(i32::from(is_new)), "{error}");
+    let expected = result(undisturbed.path());
+    assert_eq!(expected.1.len() > 1, is_new, "new findings are saved");
+
+    let (mut hits, mut hits_on_the_way, mut campaigns) = (0, 0, 0);
+    while hits < kills {
+        campaigns += 1;
+        let disturbed = folder(is_new);
+        let disturbed = disturbed.path();
+        let (mut starts, mut parts_before) = (0, 0);
+        loop {
+            let threads = (1 + (hits + starts) % 3).to_string();
+            let mut arguments = [&CAMPAIGN[..], &["--threads", &threads]].concat();
+            if records(disturbed)[0] > 0 {
+                arguments.push("--resume");
+            }
+            let mut child = start(disturbed, &arguments);
+            starts += 1;
+            if hits < kills {
+                // Some kills come at any moment, others when it has come further for sure.
+                if starts % 2 == 0 {
+                    wait_for_part(disturbed, parts_before, &mut child);
+                }
+                std::thread::sleep(Duration::from_millis(50 + 7919 * starts * (hits + 1) % 551));
+                let _ = child.kill();
+            }
+            let status = child.wait().unwrap();
+            if status.success() || status.code() == Some(1) {
+                break;
+            }
+            let error = fs::read_to_string(disturbed.join("stderr")).unwrap();
+            assert_eq!(status.code(), None, "it was not killed: {error}");
+            hits += 1;
+            let [begun, parts, ended] = records(disturbed);
+            hits_on_the_way += u64::from(parts > parts_before && ended == 0);
+            parts_before = parts;
+            if begun > 0 && ended == 0 {
+                let (code, _, error) = run(disturbed, &CAMPAIGN);
+                assert!(code == Some(2) && error.contains("not brought to its end"), "{error}");
+            }
+        }
+        let found = result(disturbed);
+        assert_eq!(found.0, expected.0, "after {starts} starts");
+        assert!(found.1 == expected.1, "coverage and saved findings after {starts} starts");
+    }
+    eprintln!("{campaigns} campaigns were killed {hits} times, {hits_on_the_way} times after some progress");
+    assert!(hits_on_the_way > 0, "no kill came in mid-run");
+}
+
+#[test]
+fn a_killed_campaign_comes_to_the_same() {
+    kill_and_resume(false);
+}
+
+#[test]
+fn a_killed_campaign_loses_no_finding() {
+    kill_and_resume(true);
+}
+
+#[test]
+fn what_is_gone_on_with_is_what_was_begun() {
+    let folder = folder(false);
+    let folder = folder.path();
+    let campaign =
+        |more: &[&str]| run(folder, &[&["campaign", "--runtimes", "in-house", "--output", "out"], more].concat());
+    let (code, _, error) = campaign(&["--resume"]);
+    assert!(code == Some(2) && error.contains("out holds no campaign to go on with"), "{error}");
+    assert!(!folder.join("out").exists());
+    let (code, out, _) = campaign(&["--cases", "100", "--seed", "9", "--operator", "flatten"]);
+    assert!(code == Some(0) && out.starts_with("100 cases in "), "{out}");
+    // What is not said is as it was.
+    let (code, out, error) = campaign(&["--resume"]);
+    assert!(code == Some(0) && out.starts_with("100 cases in ") && error.contains("Seed 9;"), "{out}{error}");
+    let (code, out, _) = campaign(&["--resume", "--cases", "300"]);
+    assert!(code == Some(0) && out.starts_with("300 cases in "), "{out}");
+    let (_, out, _) = campaign(&["--resume", "--threads", "1"]);
+    assert!(out.starts_with("300 cases in "), "the limit asked for last: {out}");
+    for (more, words) in [
+        (&["--seed", "8"][..], r#""seed":9} and not {"#),
+        (&["--operator", "shape"], r#"["Flatten"]"#),
+        (&["--ignore-known"], "--ignore-known is false and not true"),
+        (&["--runtimes", "tract/typed"], "its runtimes are in-house "),
+    ] {
+        let arguments = [&["campaign", "--output", "out", "--resume"], more].concat();
+        let arguments =
+            if more[0] == "--runtimes" { arguments } else { [&arguments[..], &["--runtimes", "in-house"]].concat() };
+        let (code, _, error) = run(folder, &arguments);
+        assert!(code == Some(2) && error.contains("holds another campaign") && error.contains(words), "{error}");
+    }
+    let exhaust = ["exhaust", "--operator", "flatten", "--runtimes", "in-house", "--max-rank", "2", "--output", "out"];
+    let (code, _, error) = run(folder, &[&exhaust[..], &["--resume"]].concat());
+    assert!(code == Some(2) && error.contains("holds another campaign"), "{error}");
+    // One that was brought to its end is overwritten.
+    assert_eq!(run(folder, &exhaust).0, Some(0));
+    let (code, out, _) = run(folder, &[&exhaust[..], &["--resume"]].concat());
+    assert!(code == Some(0) && out.contains("planned cases were run: 0 to "), "{out}");
+    let (code, _, error) = run(folder, &[&exhaust[..], &["--resume", "--restart"]].concat());
+    assert!(code == Some(2) && error.contains("cannot be used with"), "{error}");
+}
