@@ -1,10 +1,13 @@
 //! The command line: one file for each subcommand, and what they share.
 
+mod bisect;
 mod campaign;
+mod compare;
 mod coverage;
 mod exhaust;
 mod known;
 mod run;
+mod runtimes;
 mod save;
 
 use std::fs;
@@ -35,6 +38,9 @@ enum Command {
     Coverage(coverage::Arguments),
     Known(known::Arguments),
     Save(save::Arguments),
+    Runtimes(runtimes::Arguments),
+    Bisect(bisect::Arguments),
+    Compare(compare::Arguments),
     /// Serves as the process of one runtime
     #[command(name = worker::COMMAND, hide = true)]
     Worker {
@@ -63,6 +69,13 @@ struct RuntimeArguments {
     /// How much memory the process of a runtime may take
     #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB")]
     memory_limit: ByteSize,
+}
+
+impl Default for RuntimeArguments {
+    fn default() -> RuntimeArguments {
+        let Limits { time, memory } = Limits::default();
+        RuntimeArguments { runtimes: None, in_process: false, time_limit: time, memory_limit: ByteSize(memory) }
+    }
 }
 
 impl RuntimeArguments {
@@ -94,6 +107,9 @@ pub fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
+        Command::Runtimes(arguments) => runtimes::run(&arguments),
+        Command::Bisect(arguments) => bisect::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
         Command::Worker { row } => worker::serve(&row).map(|()| Ending::NothingWrong).map_err(Into::into),
     };
     match result {

@@ -128,6 +128,19 @@ impl Ledger {
         triggers.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
     }
 
+    /// Writes the versions of an entry to the ledger of the checkout that this is run in.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be written.
+    pub fn write_versions(known: &Known) -> Result<PathBuf, LedgerError> {
+        let path = Path::new(FOLDER).join(format!("{}.toml", known.runtime_name()));
+        let failed = |error| LedgerError::Write { path: path.clone(), error };
+        let text = fs::read_to_string(&path).map_err(failed)?;
+        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version);
+        write_whole(&path, text.as_bytes()).map_err(failed)?;
+        Ok(path)
+    }
+
     /// Adds an entry to the file of a runtime kind, in the checkout that this is run in.
     ///
     /// # Errors
@@ -142,6 +155,23 @@ impl Ledger {
         write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
         Ok(path)
     }
+}
+
+/// The text of a ledger with other versions in one entry, and everything else as it was.
+fn with_versions(text: &str, id: &str, first: &str, last: &str) -> String {
+    let is_it = format!("id = {}", toml::Value::from(id));
+    let mut within = false;
+    let lines = text.lines().map(|line| {
+        if line.starts_with("id = ") {
+            within = line == is_it;
+        }
+        match line.split_once(" = ") {
+            Some(("first_version", _)) if within => format!("first_version = {}\n", toml::Value::from(first)),
+            Some(("last_version", _)) if within => format!("last_version = {}\n", toml::Value::from(last)),
+            _ => format!("{line}\n"),
+        }
+    });
+    lines.collect()
 }
 
 /// A minimized case with data of another type, where it is not the plain one.
@@ -226,5 +256,39 @@ impl Known {
         let usual = KINDS.iter().find(|kind| kind.name == id.name).map_or("", |kind| kind.version);
         let last = by_number(&self.last_version);
         self.runtime_name() == id.name && (last >= by_number(usual) || by_number(&id.version) <= last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        assert!(by_number("1.9.0") < by_number("1.20.1") && by_number("0.23.9") < by_number("0.23.10"));
+    }
+
+    #[test]
+    fn only_the_versions_of_one_entry_are_written() {
+        let text = include_str!("../../known/tract.toml");
+        let entries = read("", text).unwrap();
+        let changed = read("", &with_versions(text, &entries[3].id, "0.1", "0.2")).unwrap();
+        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..entries[3].clone() };
+        assert_eq!(changed[3], expected);
+        assert!(changed.iter().zip(&entries).enumerate().all(|(place, (new, old))| place == 3 || new == old));
+        assert!(with_versions(text, "no such entry", "0.1", "0.2") == text);
+    }
+
+    #[test]
+    fn what_was_fixed_may_show_on_older_releases_only() {
+        let mut known = read("", include_str!("../../known/onnxruntime.toml")).unwrap().remove(0);
+        let at = |version: &str| RuntimeId {
+            name: "onnxruntime".to_owned(),
+            version: version.to_owned(),
+            configuration: String::new(),
+        };
+        assert!(known.may_show_on(&at("1.20.1")) && known.may_show_on(&at("99.0.0")));
+        known.last_version = "1.24.0".to_owned();
+        assert!(known.may_show_on(&at("1.20.1")) && !known.may_show_on(&at("1.24.1")));
     }
 }

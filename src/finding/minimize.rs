@@ -117,17 +117,22 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
         if let Some(trivial) = trivial(case).into_iter().find(|trivial| probe.shows(trivial, mismatch)) {
             current = trivial;
         }
-        let mut tried = HashSet::new();
-        while let Some(simpler) = shrink::candidates(&current)
-            .into_iter()
-            .find(|candidate| tried.insert(candidate.to_string()) && probe.shows(candidate, mismatch))
-        {
-            current = simpler;
-        }
+        current = reduce(current, &mut |candidate| probe.shows(candidate, mismatch));
     }
     let features = features(&current, mismatch, probe);
     let message = probe.look(&current, &mismatch.runtime).map_or_else(String::new, |s| s.message(mismatch));
     Minimized { case: current, features, executions: probe.executions() - before, message }
+}
+
+/// Takes steps that keep what a case shows, until there is none that does.
+pub(super) fn reduce(mut case: Case, shows: &mut dyn FnMut(&Case) -> bool) -> Case {
+    let mut tried = HashSet::new();
+    while let Some(simpler) =
+        shrink::candidates(&case).into_iter().find(|candidate| tried.insert(candidate.to_string()) && shows(candidate))
+    {
+        case = simpler;
+    }
+    case
 }
 
 /// 1, to one who sees its low 32 bits only.

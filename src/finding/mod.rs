@@ -1,5 +1,7 @@
 //! From mismatch to finding: minimized, told apart from others by its signature, measured, saved.
 
+mod bisect;
+mod drift;
 mod extent;
 mod known;
 mod minimize;
@@ -9,8 +11,10 @@ mod triage;
 
 use std::fmt;
 
+pub use bisect::{Bisection, bisect};
+pub use drift::{Comparison, Drift, Kind as DriftKind, in_words};
 pub use extent::{Extent, Shown};
-pub use known::{Known, Ledger, LedgerError};
+pub use known::{Known, Ledger, LedgerError, by_number};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, pending_snapshot, snapshot};
 pub use report::{Report, one_line};

@@ -4,13 +4,12 @@
 //! A file appears there whole or not at all.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use sha2::{Digest, Sha256};
+use crate::files::sha256;
 
 /// The release of onnxruntime under test.
 pub const ONNXRUNTIME_VERSION: &str = "1.31.1";
@@ -167,7 +166,7 @@ fn fetch(version: &str, platform: &Platform, library: &Path) -> Result<(), Provi
     let file = file.ok_or_else(left_none)?;
     let mut bytes = Vec::new();
     File::open(&file).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(io(&file))?;
-    let found = hexadecimal(&Sha256::digest(&bytes));
+    let found = sha256(&bytes);
     if version == ONNXRUNTIME_VERSION && found != platform.sha256 {
         return Err(ProvisionError::Sha256 { found, expected: platform.sha256 });
     }
@@ -176,13 +175,6 @@ fn fetch(version: &str, platform: &Platform, library: &Path) -> Result<(), Provi
     unpacked.as_file().sync_all().map_err(io(library))?;
     unpacked.persist(library).map_err(|error| ProvisionError::Io { path: library.to_owned(), error: error.error })?;
     Ok(())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 const fn python() -> &'static str {
@@ -245,14 +237,35 @@ pub fn worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
 /// # Errors
 /// If no cache directory is known.
 pub fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
-    let folder = cache("workers")?;
-    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let prefix = format!("{kind}-");
-    let version = |name: std::ffi::OsString| {
-        let name = name.into_string().ok()?;
-        Some(name.strip_prefix(&prefix)?.strip_suffix(std::env::consts::EXE_SUFFIX)?.to_owned())
-    };
-    Ok(names.filter_map(version).collect())
+    let version =
+        |name: &String| Some(name.strip_prefix(&prefix)?.strip_suffix(std::env::consts::EXE_SUFFIX)?.to_owned());
+    Ok(names_in(&cache("workers")?).iter().filter_map(version).collect())
+}
+
+/// The releases that were provisioned beside those under test, as NAME@VERSION.
+///
+/// # Errors
+/// If no cache directory is known.
+pub fn other_releases() -> Result<Vec<String>, ProvisionError> {
+    let libraries = names_in(&cache("")?).into_iter().filter_map(|name| {
+        let version = name.strip_prefix("onnxruntime-")?.split('-').next()?.to_owned();
+        let is_there = library(&version).is_ok_and(|path| path.is_file());
+        (is_there && version != ONNXRUNTIME_VERSION).then(|| format!("onnxruntime@{version}"))
+    });
+    let workers = names_in(&cache("workers")?).into_iter().filter_map(|name| {
+        let (kind, version) = name.strip_suffix(std::env::consts::EXE_SUFFIX)?.split_once('-')?;
+        Some(format!("{kind}@{version}"))
+    });
+    Ok(libraries.chain(workers).collect())
+}
+
+/// The names in a folder, sorted; none if there is no such folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
 }
 
 /// Builds the worker of a release of a linked runtime, in the checkout that this is run in.

@@ -1,0 +1,48 @@
+"""onnxruntime's Python package as a runtime of the kind `command`; docs/command.md describes the protocol."""
+
+import base64
+import json
+import sys
+
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+# What onnxruntime says when it lacks something; everything else is a refusal.
+GAPS = ("NOT_IMPLEMENTED", "is not currently registered or supported", "Unsupported model IR version", "guarantees support")
+
+
+def options():
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return options
+
+
+def feed(text):
+    proto = onnx.TensorProto.FromString(base64.b64decode(text))
+    if proto.data_type == onnx.TensorProto.STRING or proto.data_type <= onnx.TensorProto.DOUBLE:
+        return numpy_helper.to_array(proto)
+    array = numpy_helper.to_array(proto)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, proto.data_type)
+
+
+def run(job):
+    stage = "load"
+    try:
+        session = onnxruntime.InferenceSession(base64.b64decode(job["model"]), options())
+        stage = "run"
+        feeds = {name: feed(text) for name, text in job["feeds"].items()}
+        outputs = session.run(None, feeds)
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        if any(gap in message for gap in GAPS):
+            return {"unsupported": message}
+        return {"refused": message, "stage": stage}
+    tensors = [numpy_helper.from_array(output).SerializeToString() for output in outputs]
+    return {"outputs": [base64.b64encode(tensor).decode() for tensor in tensors]}
+
+
+print(json.dumps({"protocol": 1, "version": onnxruntime.__version__}), flush=True)
+for line in sys.stdin:
+    print(json.dumps(run(json.loads(line))), flush=True)

@@ -1,0 +1,135 @@
+//! `crosscheck bisect`: in which release of a runtime what came of a case changed.
+
+use super::{Ending, RuntimeArguments, read_case};
+use crate::campaign::examine;
+use crate::case::{Case, Generated};
+use crate::finding::{Bisection, Known, Ledger, Probe, by_number, in_words};
+use crate::runtime::{OpenError, Outcome, Runtime, Supply, provision, select};
+use crate::verdict::Judgement;
+
+/// Say in which release of a runtime what came of a case changed
+///
+/// Releases are fetched as they are needed. If the case is that of a known issue of the ledger in this folder, its versions
+/// are written there.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  crosscheck bisect 'Reshape@14 allowzero=1 float[0] int64[2]{-1,0}' --runtime onnxruntime"
+)]
+pub(super) struct Arguments {
+    /// The case, or a file that holds one
+    case: String,
+    /// The runtime, such as `onnxruntime`, or one configuration of it, such as `tract/typed`
+    #[arg(long, value_name = "NAME")]
+    runtime: String,
+    /// The oldest release to look at [default: the oldest there is; onnxruntime is driven from 1.20.0 on]
+    #[arg(long, value_name = "VERSION")]
+    from: Option<String>,
+    /// The newest release to look at [default: the newest there is]
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
+}
+
+/// The oldest release of onnxruntime that has the API by which it is driven.
+const OLDEST_ONNXRUNTIME: &str = "1.20.0";
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let case = read_case(&arguments.case)?;
+    let (name, configuration) = match arguments.runtime.split_once('/') {
+        Some((name, configuration)) => (name, format!("/{configuration}")),
+        None => (arguments.runtime.as_str(), String::new()),
+    };
+    anyhow::ensure!(!name.contains('@'), "--runtime names a runtime; --from and --to name its releases");
+    let releases = releases(name, arguments)?;
+    let runtimes = RuntimeArguments::default();
+    let open = |version: &str| -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        runtimes.open(&select(Some(&format!("{name}@{version}{configuration}")))?)
+    };
+    let ledger = Ledger::load()?;
+    let known = ledger.entries.iter().find(|known| known.runtime_name() == name && known.case() == case);
+    let mut looks = 0;
+    let found = crate::finding::bisect(&releases, |version| {
+        looks += 1;
+        eprintln!("Looking at {name} {version}");
+        Ok::<_, OpenError>(look(&case, known, open(version)?))
+    })?;
+    let (oldest, newest) = (&releases[0], &releases[releases.len() - 1]);
+    let versions = match &found {
+        Bisection::Same(seen) => {
+            println!("{case}\n\nThe same in {name} {oldest} and {newest}, so no change was looked for between them:\n");
+            print!("{}", seen.text);
+            (seen.shows).then(|| (oldest.clone(), newest.clone()))
+        }
+        Bisection::Changed(change) => {
+            let ((last, before), (first, after)) = (&change.before, &change.after);
+            println!("{case}\n\nChanged in {name} {first}, found in {looks} looks.\n");
+            println!("{name} {last}:\n{}\n{name} {first}:\n{}", before.text, after.text);
+            match (before.shows, after.shows) {
+                (true, false) => Some((oldest.clone(), last.clone())),
+                (false, true) => Some((first.clone(), newest.clone())),
+                _ => None,
+            }
+        }
+    };
+    if let (Some(known), Some((first_version, last_version))) = (known, versions) {
+        let known = Known { first_version, last_version, ..known.clone() };
+        match Ledger::write_versions(&known) {
+            Ok(path) => {
+                println!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display())
+            }
+            Err(error) => println!("{} is not written to a ledger of this folder: {error}", known.id),
+        }
+    }
+    Ok(Ending::NothingWrong)
+}
+
+/// What came of the case in one release.
+#[derive(Clone, PartialEq)]
+struct Seen {
+    outcomes: Vec<Outcome>,
+    /// A line for each configuration.
+    text: String,
+    /// Whether the known issue shows, or if it is the case of none, whether anything is wrong.
+    shows: bool,
+}
+
+fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
+    let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+    let generated = Generated::given(case.clone());
+    let examination = examine(&generated, &mut runtimes, &ids);
+    let lines = ids
+        .iter()
+        .enumerate()
+        .map(|(index, id)| format!("    {:10} {}\n", id.configuration, in_words(&generated, &examination, index)));
+    let text = lines.collect();
+    let shows = match known {
+        // As it shows in any release, whatever the ledger says.
+        Some(known) => {
+            let known = Known { last_version: ids[0].version.clone(), ..known.clone() };
+            !known.triggers(&mut Probe::new(runtimes)).is_empty()
+        }
+        None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
+    };
+    Seen { outcomes: examination.executions.into_iter().map(|execution| execution.outcome).collect(), text, shows }
+}
+
+/// The releases to look at, the oldest first.
+fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
+    let rows = select(Some(name))?;
+    let kind = rows[0].kind()?;
+    let (mut all, oldest) = match kind.supply {
+        Supply::Library => (provision::onnxruntime_releases()?, OLDEST_ONNXRUNTIME),
+        Supply::Linked => {
+            let mut all = provision::built_workers(kind.name)?;
+            all.push(kind.version.to_owned());
+            (all, "0")
+        }
+        Supply::Program => anyhow::bail!("{name} is a program of your own, of which there is one version"),
+    };
+    let from = by_number(arguments.from.as_deref().unwrap_or(oldest));
+    let to = arguments.to.as_deref().map(by_number);
+    all.retain(|version| by_number(version) >= from && to.as_ref().is_none_or(|to| by_number(version) <= *to));
+    all.sort_by_key(|version| by_number(version));
+    all.dedup();
+    anyhow::ensure!(!all.is_empty(), "there is no release between --from and --to");
+    Ok(all)
+}

@@ -1,0 +1,87 @@
+//! `crosscheck runtimes`: the table of runtimes with their state, and the provisioning of another release.
+
+use std::io::{self, Write};
+
+use anyhow::Context;
+use comfy_table::{Table, presets};
+
+use super::{Ending, RuntimeArguments};
+use crate::runtime::table::{State, rows};
+use crate::runtime::{Row, Supply, provision, select};
+
+/// List the runtimes with their state, or provision another release
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck runtimes install onnxruntime@1.26.0")]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Fetch the library of an onnxruntime release, or build the worker of a tract release
+    Install {
+        /// The release, such as `onnxruntime@1.26.0`
+        release: String,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    match &arguments.action {
+        None => list(&mut io::stdout().lock())?,
+        Some(Action::Install { release }) => install(release)?,
+    }
+    Ok(Ending::NothingWrong)
+}
+
+fn list(to: &mut impl Write) -> anyhow::Result<()> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["runtime", "kind", "version", "state"]);
+    for row in rows()? {
+        let (version, state) = state(&row)?;
+        table.add_row([row.id.to_string(), row.kind.clone(), version, state]);
+    }
+    writeln!(to, "{}", table.trim_fmt())?;
+    let others = provision::other_releases()?;
+    if !others.is_empty() {
+        writeln!(to, "\nOther releases that are ready: {}", others.join(", "))?;
+    }
+    Ok(())
+}
+
+fn state(row: &Row) -> anyhow::Result<(String, String)> {
+    if row.kind()?.supply == Supply::Program {
+        // Only the program itself can say.
+        return Ok(match RuntimeArguments::default().open(std::slice::from_ref(row)) {
+            Ok(opened) => (opened[0].id().version.clone(), "ready".to_owned()),
+            Err(error) => (String::new(), format!("not available: {error}")),
+        });
+    }
+    let state = match row.state() {
+        State::Ready => "ready".to_owned(),
+        State::ToBeProvisioned => "to be provisioned, on first use".to_owned(),
+        State::NotAvailable(why) => format!("not available: {why}"),
+    };
+    Ok((row.id.version.clone(), state))
+}
+
+fn install(release: &str) -> anyhow::Result<()> {
+    let (name, version) = release.split_once('@').with_context(|| {
+        format!("`{release}` names no release: a release is written NAME@VERSION, such as onnxruntime@1.26.0")
+    })?;
+    let rows = select(Some(release))?;
+    let kind = rows[0].kind()?;
+    let path = match kind.supply {
+        Supply::Library => provision::onnxruntime_library(version)?,
+        Supply::Linked if version == kind.version => {
+            println!("{name} {version} is linked into this program.");
+            return Ok(());
+        }
+        Supply::Linked => provision::build_worker(kind.name, version)?,
+        Supply::Program => anyhow::bail!("{name} is a program of your own: install it as it wants to be installed"),
+    };
+    let opened = RuntimeArguments::default().open(&rows)?;
+    println!("{name} {} is ready: {}", opened[0].id().version, path.display());
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! In which release something changed, in few looks.
+
+/// Two neighbouring releases that differ in something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<T> {
+    /// The release before the change, and what was seen in it.
+    pub before: (String, T),
+    /// The first release after it.
+    pub after: (String, T),
+}
+
+/// What a search over releases came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bisection<T> {
+    /// The first release and the last do not differ.
+    Same(T),
+    Changed(Change<T>),
+}
+
+/// Searches releases, the oldest first, for a change of what `look` sees in them. If there is more than one change it
+/// finds one of them.
+///
+/// # Errors
+/// What `look` fails with; nothing else.
+///
+/// # Panics
+/// If there are no releases.
+pub fn bisect<T: Clone + PartialEq, E>(
+    releases: &[String],
+    mut look: impl FnMut(&str) -> Result<T, E>,
+) -> Result<Bisection<T>, E> {
+    let (mut low, mut high) = (0, releases.len() - 1);
+    let newest = look(&releases[high])?;
+    let oldest = if high == 0 { newest.clone() } else { look(&releases[low])? };
+    if oldest == newest {
+        return Ok(Bisection::Same(newest));
+    }
+    let (mut before, mut after) = (oldest, newest);
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        let seen = look(&releases[middle])?;
+        if seen == before {
+            (low, before) = (middle, seen);
+        } else {
+            (high, after) = (middle, seen);
+        }
+    }
+    let named = |place: usize, seen| (releases[place].clone(), seen);
+    Ok(Bisection::Changed(Change { before: named(low, before), after: named(high, after) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_that_changed_is_found_in_few_looks() {
+        let releases: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        for first in 1..100 {
+            let mut looks = 0;
+            let found = bisect(&releases, |release| {
+                looks += 1;
+                Ok::<_, ()>(release.parse::<u32>().unwrap() >= first)
+            });
+            let change = Change { before: ((first - 1).to_string(), false), after: (first.to_string(), true) };
+            assert_eq!(found, Ok(Bisection::Changed(change)));
+            assert!(looks <= 9, "{looks} looks");
+        }
+    }
+
+    #[test]
+    fn what_never_changed_and_what_cannot_be_seen_is_said() {
+        let releases = ["1".to_owned(), "2".to_owned()];
+        assert_eq!(bisect(&releases, |_| Ok::<_, ()>(7)), Ok(Bisection::Same(7)));
+        assert_eq!(bisect(&releases[..1], |_| Ok::<_, ()>(7)), Ok(Bisection::Same(7)));
+        assert_eq!(bisect(&releases, |release| Err::<u8, _>(release.to_owned())), Err("2".to_owned()));
+    }
+}
