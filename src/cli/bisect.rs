@@ -1,10 +1,10 @@
 //! `crosscheck bisect`: in which release of a runtime what came of a case changed.
 
-use super::{Ending, RuntimeArguments, read_case};
+use super::{Ending, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
-use crate::finding::{Bisection, Known, Ledger, Probe, by_number, in_words};
-use crate::runtime::{OpenError, Outcome, Runtime, Supply, provision, select};
+use crate::finding::{Bisection, Known, Ledger, Probe, in_words};
+use crate::runtime::{OpenError, Outcome, Runtime, Supply, by_number, provision, select};
 use crate::verdict::Judgement;
 
 /// Say in which release of a runtime what came of a case changed
@@ -27,6 +27,8 @@ pub(super) struct Arguments {
     /// The newest release to look at [default: the newest there is]
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
+    #[command(flatten)]
+    place: PlaceArguments,
 }
 
 /// The oldest release of onnxruntime that has the API by which it is driven.
@@ -40,19 +42,24 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     anyhow::ensure!(!name.contains('@'), "--runtime names a runtime; --from and --to name its releases");
     let releases = releases(name, arguments)?;
-    let runtimes = RuntimeArguments::default();
     let open = |version: &str| -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-        runtimes.open(&select(Some(&format!("{name}@{version}{configuration}")))?)
+        arguments.place.open(&select(Some(&format!("{name}@{version}{configuration}")))?)
     };
     let ledger = Ledger::load()?;
-    let known = ledger.entries.iter().find(|known| known.runtime_name() == name && known.case() == case);
+    let given = case;
+    let known = ledger.entries.iter().find(|known| known.runtime_name() == name && known.case() == given);
+    let newest = &releases[releases.len() - 1];
+    let case = at_oldest_opset(&given, open(newest)?);
+    if case != given {
+        println!("Older releases lack opset {}, and in {newest} the same comes of {case}\n", given.opset);
+    }
     let mut looks = 0;
     let found = crate::finding::bisect(&releases, |version| {
         looks += 1;
         eprintln!("Looking at {name} {version}");
         Ok::<_, OpenError>(look(&case, known, open(version)?))
     })?;
-    let (oldest, newest) = (&releases[0], &releases[releases.len() - 1]);
+    let oldest = &releases[0];
     let versions = match &found {
         Bisection::Same(seen) => {
             println!("{case}\n\nThe same in {name} {oldest} and {newest}, so no change was looked for between them:\n");
@@ -82,6 +89,20 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
+/// The case at the oldest opset at which the same comes of it, since older releases lack the newer ones.
+fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
+    let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+    let mut words = |case: &Case| -> Vec<String> {
+        let generated = Generated::given(case.clone());
+        let examination = examine(&generated, &mut runtimes, &ids);
+        (0..ids.len()).map(|index| in_words(&generated, &examination, index)).collect()
+    };
+    let wanted = words(case);
+    let older = case.operator.versions.iter().map(|version| version.since).filter(|&opset| opset < case.opset);
+    let older = older.map(|opset| Case { opset, ..case.clone() }).find(|older| words(older) == wanted);
+    older.unwrap_or_else(|| case.clone())
+}
+
 /// What came of the case in one release.
 #[derive(Clone, PartialEq)]
 struct Seen {
@@ -104,7 +125,8 @@ fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>)
     let shows = match known {
         // As it shows in any release, whatever the ledger says.
         Some(known) => {
-            let known = Known { last_version: ids[0].version.clone(), ..known.clone() };
+            let (case, last_version) = (case.to_string(), ids[0].version.clone());
+            let known = Known { case, last_version, ..known.clone() };
             !known.triggers(&mut Probe::new(runtimes)).is_empty()
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),

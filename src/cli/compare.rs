@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 
-use super::{Ending, RuntimeArguments, reproduce};
+use super::{Ending, PlaceArguments, reproduce};
 use crate::campaign::{Source, Stream};
 use crate::case::{Case, Generator};
 use crate::finding::{Comparison, Drift, DriftKind, Known, Ledger};
@@ -32,13 +32,15 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    place: PlaceArguments,
 }
 
 /// Cases that are run at a time.
 const BLOCK: u64 = 256;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let (before, after) = (open(&arguments.before)?, open(&arguments.after)?);
+    let (before, after) = (open(&arguments.before, arguments.place)?, open(&arguments.after, arguments.place)?);
     let configurations = |runtimes: &[Box<dyn Runtime>]| -> BTreeSet<String> {
         runtimes.iter().map(|runtime| runtime.id().configuration.clone()).collect()
     };
@@ -72,11 +74,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
 }
 
-fn open(release: &str) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
+fn open(release: &str, place: PlaceArguments) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
     let rows = select(Some(release))?;
     let one = rows.iter().all(|row| row.id.is_release_of(&rows[0].id));
     anyhow::ensure!(one, "`{release}` names more than one runtime: two releases are compared");
-    Ok(RuntimeArguments::default().open(&rows)?)
+    Ok(place.open(&rows)?)
 }
 
 fn write(comparison: &Comparison, names: &[String; 2], to: &mut impl Write) -> io::Result<()> {

@@ -60,22 +60,22 @@ struct RuntimeArguments {
     /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
     #[arg(long, value_name = "LIST", global = true)]
     runtimes: Option<String>,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+/// Where runtimes run, and what they may take.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct PlaceArguments {
     /// Run the runtimes in this process, for a debugger: a crash or a hang is then the end
     #[arg(long, global = true)]
     in_process: bool,
     /// How long a runtime may take for a case
-    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, global = true, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     time_limit: Duration,
     /// How much memory the process of a runtime may take
     #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB")]
     memory_limit: ByteSize,
-}
-
-impl Default for RuntimeArguments {
-    fn default() -> RuntimeArguments {
-        let Limits { time, memory } = Limits::default();
-        RuntimeArguments { runtimes: None, in_process: false, time_limit: time, memory_limit: ByteSize(memory) }
-    }
 }
 
 impl RuntimeArguments {
@@ -83,6 +83,12 @@ impl RuntimeArguments {
         runtime::select(self.runtimes.as_deref())
     }
 
+    fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        self.place.open(rows)
+    }
+}
+
+impl PlaceArguments {
     fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         let limits = Limits { time: self.time_limit, memory: self.memory_limit.as_u64() };
         if self.in_process { runtime::open(rows) } else { runtime::open_apart(rows, limits) }

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use anyhow::Context;
 use comfy_table::{Table, presets};
 
-use super::{Ending, RuntimeArguments};
+use super::Ending;
 use crate::runtime::table::{State, rows};
-use crate::runtime::{Row, Supply, provision, select};
+use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
 fn state(row: &Row) -> anyhow::Result<(String, String)> {
     if row.kind()?.supply == Supply::Program {
         // Only the program itself can say.
-        return Ok(match RuntimeArguments::default().open(std::slice::from_ref(row)) {
+        return Ok(match open_apart(std::slice::from_ref(row), Limits::default()) {
             Ok(opened) => (opened[0].id().version.clone(), "ready".to_owned()),
             Err(error) => (String::new(), format!("not available: {error}")),
         });
@@ -81,7 +81,7 @@ fn install(release: &str) -> anyhow::Result<()> {
         Supply::Linked => provision::build_worker(kind.name, version)?,
         Supply::Program => anyhow::bail!("{name} is a program of your own: install it as it wants to be installed"),
     };
-    let opened = RuntimeArguments::default().open(&rows)?;
+    let opened = open_apart(&rows, Limits::default())?;
     println!("{name} {} is ready: {}", opened[0].id().version, path.display());
     Ok(())
 }

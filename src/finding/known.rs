@@ -15,7 +15,7 @@ use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Operand};
 use crate::files::{sha256, write_whole};
-use crate::runtime::{KINDS, RuntimeId};
+use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
 
 /// Every known issue.
@@ -189,11 +189,6 @@ fn variations(case: &Case) -> Vec<Case> {
     cases.collect()
 }
 
-/// A version as its numbers, so that 1.9 comes before 1.20.
-pub fn by_number(version: &str) -> Vec<u64> {
-    version.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0)).collect()
-}
-
 fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
     let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
@@ -262,11 +257,6 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_are_ordered_by_their_numbers() {
-        assert!(by_number("1.9.0") < by_number("1.20.1") && by_number("0.23.9") < by_number("0.23.10"));
-    }
 
     #[test]
     fn only_the_versions_of_one_entry_are_written() {

@@ -14,7 +14,7 @@ use std::fmt;
 pub use bisect::{Bisection, bisect};
 pub use drift::{Comparison, Drift, Kind as DriftKind, in_words};
 pub use extent::{Extent, Shown};
-pub use known::{Known, Ledger, LedgerError, by_number};
+pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, pending_snapshot, snapshot};
 pub use report::{Report, one_line};

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
 pub use process::Limits;
-pub use table::{Row, select};
+pub use table::{Row, by_number, select};
 
 use crate::model::Job;
 

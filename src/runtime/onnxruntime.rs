@@ -14,8 +14,8 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensor, DynTensorRef, Shape, TensorElementType, ValueType};
 
 use super::{
-    Class, Declaration, Execution, Gap, Kind, OpenError, Output, Phrase, Reason, Row, Runtime, RuntimeId, Stage,
-    Supply, provision,
+    Class, Declaration, Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Reason, Row, Runtime, RuntimeId,
+    Stage, Supply, by_number, provision,
 };
 use crate::model::Job;
 use crate::tensor::{ElementType, Elements, Tensor};
@@ -67,6 +67,8 @@ const PHRASES: &[Phrase] = {
 
 struct OnnxRuntime {
     id: RuntimeId,
+    /// Whether the library numbers the element types in its API as the `ort` crate does.
+    numbers_all_types: bool,
     builder: SessionBuilder,
     allocator: Allocator,
 }
@@ -93,7 +95,8 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     }
     // With a library of the user's own, the version is what that library says.
     let id = RuntimeId { version: version.clone(), ..row.id.clone() };
-    Ok(Box::new(OnnxRuntime { id, builder, allocator: Allocator::default() }))
+    let numbers_all_types = by_number(&id.version) >= by_number(RENUMBERED);
+    Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
@@ -188,6 +191,11 @@ impl OnnxRuntime {
             Ok(session) => session,
             Err(error) => return failure(Stage::Load, error, None),
         };
+        let types = session.inputs().iter().chain(session.outputs()).map(|outlet| outlet.dtype().tensor_type());
+        if !self.numbers_all_types && types.flatten().any(is_renumbered) {
+            let message = format!("the API numbers this element type otherwise since {RENUMBERED}");
+            return Execution::without_answer(Outcome::Unsupported(Gap::ElementType), message);
+        }
         let declared: Vec<Declaration> = session.outputs().iter().map(|outlet| declaration(outlet.dtype())).collect();
         match self.feed_and_run(&mut session, job) {
             Ok(outputs) => Execution::answer(outputs, declared),
@@ -283,6 +291,14 @@ fn declaration(declared: &ValueType) -> Declaration {
     let dims = declared.tensor_shape().map(|shape| shape.iter().map(|&d| (d >= 0).then_some(d)).collect::<Vec<_>>());
     // The API gives no dims both for a scalar and for a rank that is left open.
     Declaration { element_type: declared.tensor_type().and_then(our_type), dims: dims.filter(|dims| !dims.is_empty()) }
+}
+
+/// The first release that numbers the element types below as the `ort` crate does. To an older one the number of one of
+/// them means another.
+const RENUMBERED: &str = "1.31.0";
+
+fn is_renumbered(native: TensorElementType) -> bool {
+    matches!(native, TensorElementType::Int2 | TensorElementType::Uint2 | TensorElementType::Float8E8M0)
 }
 
 fn our_type(native: TensorElementType) -> Option<ElementType> {

@@ -1,7 +1,7 @@
 //! A runtime in a process of its own, so that a crash, a hang or memory without end is an outcome of the job that caused it.
 //!
 //! Jobs are sent in batches and answered one by one, in order: when a process ends, the jobs that it answered are done, the
-//! next one is the culprit, and a new process does the rest. No job is run twice.
+//! next one is the culprit if it ends a new process too, and another new one does the rest. No other job is run twice.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -27,7 +27,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { time: Duration::from_secs(10), memory: 4 << 30 }
+        Limits { time: Duration::from_secs(2), memory: 4 << 30 }
     }
 }
 
@@ -130,6 +130,26 @@ impl Isolated {
         Ok(self)
     }
 
+    /// What comes of a job that seemed to end its process, once it is alone in a new one. A job before it may have broken
+    /// something, or the machine may have been busy: no job is accused of what it does not do by itself.
+    fn confirmed(&mut self, job: &Job, culprit: Execution) -> Execution {
+        let Ok(mut process) = self.process() else { return culprit };
+        let mut done = Vec::new();
+        match process.run(std::slice::from_ref(job), self.protocol, self.limits, &mut done) {
+            Some(again) => again,
+            None => {
+                self.process = Some(process);
+                let what = culprit.message.lines().next().unwrap_or_default();
+                eprintln!(
+                    "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the \
+                     machine was busy",
+                    self.row.id
+                );
+                done.pop().unwrap_or(culprit)
+            }
+        }
+    }
+
     /// A process that is ready: the one there is, or a new one.
     fn process(&mut self) -> Result<Process, OpenError> {
         if let Some(process) = self.process.take() {
@@ -163,7 +183,10 @@ impl Runtime for Isolated {
             match self.process() {
                 Ok(mut process) => match process.run(&jobs[done.len()..], self.protocol, self.limits, &mut done) {
                     None => self.process = Some(process),
-                    Some(culprit) => done.push(culprit),
+                    Some(culprit) => {
+                        drop(process);
+                        done.push(self.confirmed(&jobs[done.len()], culprit));
+                    }
                 },
                 // It worked before, so this is the machine's fault and not the runtime's.
                 Err(error) => {

@@ -219,6 +219,11 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
     Ok(selected)
 }
 
+/// A version as its numbers, so that 1.9 comes before 1.20.
+pub fn by_number(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,5 +290,10 @@ mod tests {
             let error = names(None, own).unwrap_err();
             assert!(error.starts_with("runtimes.toml: ") && error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        assert!(by_number("1.9.0") < by_number("1.20.1") && by_number("0.23.9") < by_number("0.23.10"));
     }
 }
