@@ -1,8 +1,8 @@
 //! Files that others read appear whole or not at all, and have checksums; commands that others paste are quoted.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -20,6 +20,43 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
+/// The most that is read of a file that people write: more than any of them holds, and little enough to hold in memory.
+const MOST: u64 = 64 << 20;
+
+/// The text of a file, unless it is too large to be meant.
+///
+/// # Errors
+/// If it cannot be read, is too large, or is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {} MiB", MOST >> 20)));
+    }
+    Ok(text)
+}
+
+/// The next line, without its end; `None` at the end. Of a line longer than `most` bytes only the beginning is kept, one
+/// byte more than that.
+///
+/// # Errors
+/// If the input fails or is not UTF-8.
+pub fn read_line(from: &mut impl BufRead, most: usize) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    let kept = Read::take(&mut *from, most as u64 + 1).read_until(b'\n', &mut line)?;
+    if kept == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    } else if kept > most {
+        from.skip_until(b'\n')?;
+        // Cut within a character, perhaps.
+        return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
+    }
+    String::from_utf8(line).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 /// Writes a file in one step, and the folders above it if they are not there.
 ///
 /// # Errors
@@ -31,4 +68,29 @@ pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.write_all(contents)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_end_takes_no_memory_and_the_next_one_is_read() {
+        let mut text = io::Cursor::new([&b"short\n"[..], &[b'x'; 100], b"\nlast"].concat());
+        let mut next = || read_line(&mut text, 10).unwrap();
+        assert_eq!(next().as_deref(), Some("short"));
+        assert_eq!(next().map(|line| line.len()), Some(11));
+        assert_eq!(next().as_deref(), Some("last"));
+        assert_eq!(next(), None);
+        assert!(read_line(&mut &b"\xff\n"[..], 10).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(MOST).unwrap();
+        assert!(read_text(file.path()).is_ok());
+        file.as_file().set_len(MOST + 1).unwrap();
+        assert!(read_text(file.path()).unwrap_err().to_string().contains("larger than 64 MiB"));
+    }
 }

@@ -256,3 +256,73 @@ fn coverage_shows_what_the_last_campaign_reached() {
     let (code, _, error) = run(&["coverage", "--output", output]);
     assert!(code == 2 && error.contains("coverage.json is damaged"), "{error}");
 }
+
+/// What is said of bad input, with exit status 2, in a folder with a file that holds something.
+#[track_caller]
+fn assert_refused(file: &str, contents: &str, arguments: &[&str], said: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, contents).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder.path()).output();
+    let output = output.unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(said.iter().all(|said| error.contains(said)) && !error.contains("panicked"), "{error}");
+}
+
+#[test]
+fn what_is_too_large_to_be_meant_is_refused() {
+    let huge = format!("Shape@28 float[{}1]\n", "1,".repeat(5_000_000));
+    assert_refused("huge.case", &huge, &["run", "huge.case"], &["column 1"]);
+    assert_refused("huge.case", &huge, &["save", "huge.case"], &["huge.case", "at most 1048576 bytes"]);
+    let deep = format!("Shape@28 float[{}1]\n", "1,".repeat(400_000));
+    assert_refused("deep.case", &deep, &["save", "deep.case"], &["deep.case", "at most 1024 dims; these are 400001"]);
+    assert_refused("x", "", &["run", "Shape@28 float[99999999999]"], &["elements"]);
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck"))
+        .args(["run", "-", "--runtimes", "in-house"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let text = huge + "Shape@28 float[1]\n";
+    std::thread::spawn(move || std::io::Write::write_all(&mut input, text.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    let lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    assert!(lines.len() == 2 && lines[0].contains("at most 1048576 bytes"), "{lines:?}");
+    assert!(lines[1].contains("\"agrees\""), "{lines:?}");
+}
+
+#[test]
+fn damaged_files_are_named_with_their_line() {
+    let row = "[[runtime]]\nname = \"a\"\nkind = \"tract\"\nversoin = \"1\"\n";
+    assert_refused("runtimes.toml", row, &["runtimes"], &["runtimes.toml", "line 4", "versoin"]);
+    assert_refused("runtimes.toml", row, &["run", "Shape@28 float[1]"], &["runtimes.toml", "line 4"]);
+    assert_refused("known/tract.toml", "[[issue]]\nid = 7\n", &["known"], &["tract.toml", "line 2"]);
+    assert_refused("case.txt", "# a case\nShape@28 flaot[1]\n", &["save", "case.txt"], &["case.txt", "column 10"]);
+    assert_refused(
+        "c/coverage.json",
+        "{\n\"runtimes\": 7",
+        &["coverage", "--output", "c"],
+        &["coverage.json", "line 2"],
+    );
+    assert_refused(
+        "c/journal.jsonl",
+        "hello\nhello\n",
+        &["campaign", "--resume", "--output", "c"],
+        &["journal.jsonl", "line 1"],
+    );
+}
+
+#[test]
+fn releases_that_cannot_be_had_say_what_to_do() {
+    let run = |release| ["run", "Shape@28 float[1]", "--runtimes", release];
+    assert_refused("x", "", &run("tract@0.1.0"), &["its worker is not built", "runtimes install tract@0.1.0"]);
+    assert_refused("x", "", &["runtimes", "install", "tract@0.1.0"], &["run this in a checkout"]);
+    assert_refused("x", "", &["runtimes", "install", "tract"], &["NAME@VERSION"]);
+    let two = ["run", "Shape@28 float[1]", "--in-process", "--runtimes", "tract@0.1.0"];
+    assert_refused("x", "", &two, &["leave out --in-process"]);
+    assert_refused("x", "", &["compare", "tract", "in-house"], &["the same configurations"]);
+}

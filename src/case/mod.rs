@@ -16,7 +16,7 @@ mod variants;
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent};
-pub use notation::{ParseCaseError, describe};
+pub use notation::{MAX_LINE, ParseCaseError, describe};
 pub use variants::{Relation, Variant, variants};
 
 use crate::operator::{Attribute, Expectation, Operator};

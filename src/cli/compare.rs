@@ -1,10 +1,11 @@
 //! `crosscheck compare`: what differs between two releases of a runtime.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
@@ -36,6 +37,9 @@ pub(super) struct Arguments {
     place: PlaceArguments,
 }
 
+/// How often it is said how far it came.
+const EVERY: Duration = Duration::from_secs(10);
+
 /// Cases that are run at a time.
 const BLOCK: u64 = 256;
 
@@ -63,12 +67,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let end = arguments.cases.min(first + BLOCK);
         let cases: Vec<_> = (first..end).map_while(|index| source.case(index)).collect();
         comparison.add(&cases);
-        if shown.elapsed().as_secs() >= 10 {
+        if shown.elapsed() >= EVERY {
             shown = Instant::now();
             eprintln!("{} cases, {} changes", comparison.cases, comparison.drifts.len());
         }
     }
-    comparison.minimize();
+    let shown = Cell::new(Instant::now());
+    comparison.minimize(&|done, total| {
+        if shown.get().elapsed() >= EVERY {
+            shown.set(Instant::now());
+            eprintln!("Minimizing: {done} of {total} changes");
+        }
+    });
     write(&comparison, &names, &mut io::stdout().lock())?;
     let is_broken = comparison.drifts.keys().any(|change| change.kind == DriftKind::Broken);
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })

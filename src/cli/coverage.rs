@@ -1,7 +1,6 @@
 //! `crosscheck coverage`: which part of the input space the last campaign reached.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use minijinja::Environment;
 use super::Ending;
 use crate::campaign::{CellReport, Counts, CoverageReport};
 use crate::case::Wiring;
-use crate::files::write_whole;
+use crate::files::{read_text, write_whole};
 use crate::operator::OPERATORS;
 use crate::tensor::ElementType;
 
@@ -44,7 +43,7 @@ fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let path = arguments.output.join(FILE);
-    let text = fs::read_to_string(&path).with_context(|| {
+    let text = read_text(&path).with_context(|| {
         format!("{} cannot be read: run `crosscheck campaign` first, or name its --output", path.display())
     })?;
     let report: CoverageReport = serde_json::from_str(&text)
@@ -189,6 +188,8 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::campaign::Coverage;
 

@@ -10,7 +10,7 @@ mod run;
 mod runtimes;
 mod save;
 
-use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use bytesize::ByteSize;
 use clap::{Parser, Subcommand};
 
 use crate::case::Case;
-use crate::files::quoted;
+use crate::files::{quoted, read_text};
 use crate::runtime::{self, Limits, OpenError, Row, Runtime, worker};
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
@@ -143,7 +143,7 @@ fn read_case(text: &str) -> anyhow::Result<Case> {
         Err(error) => error,
     };
     let contents =
-        fs::read_to_string(text).with_context(|| format!("`{text}` is neither a case ({error}) nor a file"))?;
+        read_text(Path::new(text)).with_context(|| format!("`{text}` is neither a case ({error}) nor a file"))?;
     let line = contents.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
     line.parse().with_context(|| format!("{text} holds no case"))
 }

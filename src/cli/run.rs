@@ -6,7 +6,8 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::{Ending, RuntimeArguments};
-use crate::case::Case;
+use crate::case::{Case, MAX_LINE};
+use crate::files::read_line;
 use crate::finding::Report;
 use crate::runtime::Runtime;
 
@@ -58,10 +59,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 /// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it.
-fn run_lines(lines: impl BufRead, runtimes: &mut [Box<dyn Runtime>], mut out: impl Write) -> anyhow::Result<Ending> {
+fn run_lines(
+    mut lines: impl BufRead,
+    runtimes: &mut [Box<dyn Runtime>],
+    mut out: impl Write,
+) -> anyhow::Result<Ending> {
     let mut ending = Ending::NothingWrong;
-    for (number, line) in (1_u64..).zip(lines.lines()) {
-        let line = line.with_context(|| format!("standard input, line {number}"))?;
+    let mut number = 0_u64;
+    loop {
+        number += 1;
+        let line = read_line(&mut lines, MAX_LINE).with_context(|| format!("standard input, line {number}"))?;
+        let Some(line) = line else { return Ok(ending) };
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -82,5 +90,4 @@ fn run_lines(lines: impl BufRead, runtimes: &mut [Box<dyn Runtime>], mut out: im
         }
         out.flush()?;
     }
-    Ok(ending)
 }

@@ -126,9 +126,12 @@ impl Comparison {
     }
 
     /// Brings the case of each change down to one from which no single step can be taken.
-    pub fn minimize(&mut self) {
+    /// `progress` hears how many changes are done.
+    pub fn minimize(&mut self, progress: &dyn Fn(usize, usize)) {
         let mut drifts = std::mem::take(&mut self.drifts);
-        for (change, drift) in &mut drifts {
+        let total = drifts.len();
+        for (done, (change, drift)) in drifts.iter_mut().enumerate() {
+            progress(done, total);
             let mut shows = |case: &Case| {
                 let changes = self.changes(&[Generated::given(case.clone())]).concat();
                 changes.iter().any(|(_, shown)| shown == change)
@@ -196,7 +199,7 @@ mod tests {
         let generator = Generator::default();
         let cases: Vec<Generated> = (0..500).map(|index| generator.case(3, index)).collect();
         comparison.add(&cases);
-        comparison.minimize();
+        comparison.minimize(&|_, _| {});
         comparison
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Operand};
-use crate::files::{sha256, write_whole};
+use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
 
@@ -81,7 +81,7 @@ impl Ledger {
         let mut entries = Vec::new();
         for (path, built_in) in files {
             let name = path.display().to_string();
-            let text = match fs::read_to_string(&path) {
+            let text = match read_text(&path) {
                 Ok(text) => Cow::Owned(text),
                 Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
                 Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
@@ -135,7 +135,7 @@ impl Ledger {
     pub fn write_versions(known: &Known) -> Result<PathBuf, LedgerError> {
         let path = Path::new(FOLDER).join(format!("{}.toml", known.runtime_name()));
         let failed = |error| LedgerError::Write { path: path.clone(), error };
-        let text = fs::read_to_string(&path).map_err(failed)?;
+        let text = read_text(&path).map_err(failed)?;
         let text = with_versions(&text, &known.id, &known.first_version, &known.last_version);
         write_whole(&path, text.as_bytes()).map_err(failed)?;
         Ok(path)
@@ -148,7 +148,10 @@ impl Ledger {
     pub fn add(kind: &str, known: Known) -> Result<PathBuf, LedgerError> {
         let path = Path::new(FOLDER).join(format!("{kind}.toml"));
         let failed = |error| LedgerError::Write { path: path.clone(), error };
-        let text = fs::read_to_string(&path).unwrap_or_default();
+        let text = match read_text(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.map_err(failed)?,
+        };
         let entry = toml::to_string(&File { issue: vec![known] })
             .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
         let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use super::report::Report;
 use crate::case::{Case, ParseCaseError};
-use crate::files::write_whole;
+use crate::files::{read_text, write_whole};
 use crate::runtime::Runtime;
 
 /// A saved case.
@@ -50,7 +50,7 @@ pub fn load(root: &Path) -> Result<Vec<Regression>, RegressionError> {
 }
 
 fn read(path: &Path) -> Result<Regression, RegressionError> {
-    let text = fs::read_to_string(path).map_err(|error| RegressionError::Io { path: path.to_owned(), error })?;
+    let text = read_text(path).map_err(|error| RegressionError::Io { path: path.to_owned(), error })?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let cases = lines.map(|(number, line)| {
         line.parse::<Case>().map_err(|error| RegressionError::Case { path: path.to_owned(), line: number, error })

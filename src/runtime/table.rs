@@ -1,12 +1,12 @@
 //! The table of runtimes: rows of data, those that are built in and those of the user's own `runtimes.toml`.
 
-use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds, provision};
+use crate::files::read_text;
 
 /// The file with the user's own rows, in the folder that the program is run in.
 pub const FILE: &str = "runtimes.toml";
@@ -146,7 +146,7 @@ impl Entry {
 
 /// The user's own entries, if there is a file of them.
 fn own_entries() -> Result<Vec<Entry>, OpenError> {
-    match fs::read_to_string(FILE) {
+    match read_text(Path::new(FILE)) {
         Ok(text) => parse(&text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
         Err(error) => Err(OpenError::Table { path: FILE, reason: error.to_string() }),

@@ -37,6 +37,10 @@ pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
 impl Protocol for Frames {
     fn command(&self, row: &Row) -> Result<Command, String> {
         let kind = row.kind().map_err(|error| error.to_string())?;
+        if kind.supply == Supply::Library && row.library.is_none() {
+            // Here, so that it is fetched once for all workers.
+            provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?;
+        }
         let program = if kind.supply == Supply::Linked && row.id.version != kind.version {
             let program = provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?;
             if !program.is_file() {
