@@ -52,9 +52,7 @@ pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: 
     });
     let mut examinations: Vec<Examination> = examinations.collect();
     compare_variants(cases, runtimes, ids, &mut examinations);
-    for (generated, examination) in cases.iter().zip(&mut examinations) {
-        recognize_truncation(generated, runtimes, ids, examination);
-    }
+    recognize_truncation(cases, runtimes, ids, &mut examinations);
     examinations
 }
 
@@ -95,36 +93,51 @@ fn compare_variants(
 /// Where a runtime is wrong because it does what the truncated case asks for, that is what is wrong with it. The proof is
 /// that what is wrong does not show where there is nothing to cut.
 fn recognize_truncation(
-    generated: &Generated,
+    cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
-    examination: &mut Examination,
+    examinations: &mut [Examination],
 ) {
+    let suspects = cases.iter().zip(&*examinations).enumerate().filter_map(|(place, (generated, examination))| {
+        let residues = residues(generated, ids, examination)?;
+        Some(((place, residues), Generated::given(generated.case.saturated())))
+    });
+    let (suspects, controls): (Vec<(usize, Residues)>, Vec<Generated>) = suspects.unzip();
+    if suspects.is_empty() {
+        return;
+    }
+    for ((place, residues), control) in suspects.into_iter().zip(examine_all(&controls, runtimes, ids)) {
+        let judgements = &mut examinations[place].judgements;
+        for (index, residue) in residues.into_iter().enumerate() {
+            let Some(mut wrong) = residue else { continue };
+            let Judgement::Wrong(found) = &judgements[index] else { continue };
+            let elsewhere = match &control.judgements[index] {
+                Judgement::Wrong(elsewhere) => elsewhere.as_slice(),
+                _ => &[],
+            };
+            if !found.iter().any(|discrepancy| !wrong.contains(discrepancy) && elsewhere.contains(discrepancy)) {
+                wrong.push(Discrepancy::Truncates);
+                wrong.sort_unstable();
+                judgements[index] = Judgement::Wrong(wrong);
+            }
+        }
+    }
+}
+
+/// By runtime: what is still wrong with it if what it was asked for is the truncated case.
+type Residues = Vec<Option<Vec<Discrepancy>>>;
+
+/// `None` if truncation explains nothing.
+fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Option<Residues> {
     let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
     if !examination.judgements.iter().any(is_wrong) {
-        return;
+        return None;
     }
     let truncated = generated.case.truncated().into_iter();
     let asked: Vec<Expectation> = truncated.map(|case| Generated::given(case).expectation).collect();
     let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
-    let residues: Vec<_> = (0..ids.len()).map(residue).collect();
-    if residues.iter().all(Option::is_none) {
-        return;
-    }
-    let control = examine(&Generated::given(generated.case.saturated()), runtimes, ids);
-    for (index, residue) in residues.into_iter().enumerate() {
-        let Some(mut wrong) = residue else { continue };
-        let Judgement::Wrong(found) = &examination.judgements[index] else { continue };
-        let elsewhere = match &control.judgements[index] {
-            Judgement::Wrong(elsewhere) => elsewhere.as_slice(),
-            _ => &[],
-        };
-        if !found.iter().any(|discrepancy| !wrong.contains(discrepancy) && elsewhere.contains(discrepancy)) {
-            wrong.push(Discrepancy::Truncates);
-            wrong.sort_unstable();
-            examination.judgements[index] = Judgement::Wrong(wrong);
-        }
-    }
+    let residues: Residues = (0..ids.len()).map(residue).collect();
+    residues.iter().any(Option::is_some).then_some(residues)
 }
 
 fn is_acceptable(judgement: &Judgement) -> bool {

@@ -39,7 +39,7 @@ pub struct Options<'a> {
 pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
 /// Cases that a thread takes at a time. Only between two such blocks does it look at anything that threads share.
-const BLOCK: u64 = 64;
+const BLOCK: u64 = 256;
 
 /// Why a campaign cannot go on.
 #[derive(Debug, thiserror::Error)]

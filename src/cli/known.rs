@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{Ending, RuntimeArguments, read_case, reproduce};
 use crate::finding::{Known, Ledger, Probe, Sorted, Triage};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, select};
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
         None => list(&ledger, &mut probe, &mut io::stdout().lock()),
         Some(Action::Add { case }) => {
-            let mut saving = arguments.runtimes.open(&rows)?;
+            // What the replay runs, whichever release the issue is of.
+            let mut saving = arguments.runtimes.place.open(&select(None)?)?;
             add(&ledger, case, &mut probe, &mut saving)
         }
     }

@@ -7,7 +7,7 @@ use crate::campaign::{Examination, examine_all};
 use crate::case::{Case, Generated};
 use crate::runtime::{Runtime, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, reaction, same_reaction};
+use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction};
 
 /// How a change is to be taken. The worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,7 +182,8 @@ pub fn in_words(generated: &Generated, examination: &Examination, index: usize) 
         Judgement::Unsupported(_) => format!("unsupported: {outcome}"),
         Judgement::Wrong(found) => {
             let sentences: Vec<&str> = found.iter().map(|discrepancy| discrepancy.sentence()).collect();
-            let rule = generated.expectation.rule().map_or_else(String::new, |rule| format!(" ({rule})"));
+            let rule = generated.expectation.rule().filter(|_| is_about_the_rule(found));
+            let rule = rule.map_or_else(String::new, |rule| format!(" ({rule})"));
             format!("wrong{rule}: {}: {outcome}", sentences.join(" and "))
         }
     }

@@ -21,6 +21,7 @@ use proto::{
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// A `ModelProto`.
+    #[serde(with = "serde_bytes")]
     pub model: Vec<u8>,
     /// By name of the graph input.
     pub feeds: Vec<(String, Tensor)>,

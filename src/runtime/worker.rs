@@ -212,10 +212,12 @@ fn serve_with(row: &str, open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, 
     };
     let mut first = FORMAT.to_le_bytes().to_vec();
     first.extend(postcard::to_stdvec(&version).map_err(io::Error::other)?);
-    answer(&first)?;
+    let mut output = output()?;
+    answer(&mut output, &first)?;
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
-    let mut input = BufReader::new(io::stdin().lock());
+    // As much at a time as a pipe holds, so that the two ends seldom wait for each other.
+    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
     loop {
         let mut count = [0; 4];
         match input.read_exact(&mut count) {
@@ -226,19 +228,29 @@ fn serve_with(row: &str, open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, 
             let job: Job = receive(&mut input)?;
             let execution = runtime.execute(std::slice::from_ref(&job)).pop();
             let execution = execution.ok_or_else(|| io::Error::other("a job without an outcome"))?;
-            answer(&postcard::to_stdvec(&execution).map_err(io::Error::other)?)?;
+            answer(&mut output, &postcard::to_stdvec(&execution).map_err(io::Error::other)?)?;
         }
         notify()?;
     }
 }
 
 /// Adds a message to standard output, at once.
-fn answer(message: &[u8]) -> io::Result<()> {
+fn answer(output: &mut File, message: &[u8]) -> io::Result<()> {
     let length = u32::try_from(message.len()).map_err(io::Error::other)?;
-    let whole = [&MARK, &length.to_le_bytes()[..], message].concat();
-    let mut output = io::stdout().lock();
-    output.write_all(&whole)?;
-    output.flush()
+    output.write_all(&[&MARK, &length.to_le_bytes()[..], message].concat())
+}
+
+/// Standard output as the file that it is, without a buffer.
+#[cfg(unix)]
+fn output() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+#[cfg(windows)]
+fn output() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
 fn notify() -> io::Result<()> {

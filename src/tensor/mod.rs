@@ -37,6 +37,7 @@ pub enum Elements {
 struct Parts {
     element_type: ElementType,
     dims: Vec<i64>,
+    #[serde(with = "serde_bytes")]
     packed: Vec<u8>,
     strings: Vec<Vec<u8>>,
 }

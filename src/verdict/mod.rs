@@ -344,8 +344,7 @@ impl Mismatch {
             Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
             _ => reaction(outcome).to_owned(),
         };
-        let at_stake = discrepancies.iter().any(|d| d.severity() >= Severity::Disagrees);
-        let rule = rule.filter(|_| at_stake);
+        let rule = rule.filter(|_| is_about_the_rule(discrepancies));
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
     }
 
@@ -368,6 +367,12 @@ impl fmt::Display for Mismatch {
         }
         if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
     }
+}
+
+/// Whether it matters which rule a case breaks or leaves open. A wrong answer or a panic is the same defect whatever else is
+/// special about its case.
+pub fn is_about_the_rule(discrepancies: &[Discrepancy]) -> bool {
+    discrepancies.iter().any(|discrepancy| discrepancy.severity() >= Severity::Disagrees)
 }
 
 /// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
