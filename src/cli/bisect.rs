@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let known = Known { first_version, last_version, ..known.clone() };
         match Ledger::write_versions(&known) {
             Ok(path) => {
-                println!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display())
+                println!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display());
             }
             Err(error) => println!("{} is not written to a ledger of this folder: {error}", known.id),
         }
@@ -125,8 +125,8 @@ fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>)
     let shows = match known {
         // As it shows in any release, whatever the ledger says.
         Some(known) => {
-            let (case, last_version) = (case.to_string(), ids[0].version.clone());
-            let known = Known { case, last_version, ..known.clone() };
+            let (last_version, case) = (ids[0].version.clone(), case.to_string());
+            let known = Known { last_version, case, ..known.clone() };
             !known.triggers(&mut Probe::new(runtimes)).is_empty()
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),

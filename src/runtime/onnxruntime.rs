@@ -136,23 +136,33 @@ fn available_providers() -> Vec<String> {
     }
 }
 
+/// The one library of this process.
+struct Loaded {
+    library: PathBuf,
+    /// Its environment, and its version.
+    opened: (Environment, String),
+}
+
 /// The one environment of this process and the version of its library; the library is provisioned on first use.
 fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
-    static ENVIRONMENT: OnceLock<Result<(PathBuf, (Environment, String)), String>> = OnceLock::new();
+    static LOADED: OnceLock<Result<Loaded, String>> = OnceLock::new();
     let library = match &row.library {
         Some(library) => library.clone(),
         None => provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?,
     };
-    let opened = ENVIRONMENT.get_or_init(|| {
+    let loaded = LOADED.get_or_init(|| {
         let version = library_version(&library)?;
         let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
         let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
         environment.set_log_level(LogLevel::Fatal);
-        Ok((library.clone(), (environment, version)))
+        Ok(Loaded { library: library.clone(), opened: (environment, version) })
     });
-    match opened {
-        Ok((loaded, opened)) if *loaded == library => Ok(opened),
-        Ok((loaded, _)) => Err(format!("this process has loaded {} already: leave out --in-process", loaded.display())),
+    match loaded {
+        Ok(loaded) if loaded.library == library => Ok(&loaded.opened),
+        Ok(loaded) => {
+            let library = loaded.library.display();
+            Err(format!("this process has loaded {library} already: leave out --in-process"))
+        }
         Err(reason) => Err(reason.clone()),
     }
 }

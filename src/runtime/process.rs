@@ -135,19 +135,17 @@ impl Isolated {
     fn confirmed(&mut self, job: &Job, culprit: Execution) -> Execution {
         let Ok(mut process) = self.process() else { return culprit };
         let mut done = Vec::new();
-        match process.run(std::slice::from_ref(job), self.protocol, self.limits, &mut done) {
-            Some(again) => again,
-            None => {
-                self.process = Some(process);
-                let what = culprit.message.lines().next().unwrap_or_default();
-                eprintln!(
-                    "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the \
-                     machine was busy",
-                    self.row.id
-                );
-                done.pop().unwrap_or(culprit)
-            }
+        if let Some(again) = process.run(std::slice::from_ref(job), self.protocol, self.limits, &mut done) {
+            return again;
         }
+        self.process = Some(process);
+        let what = culprit.message.lines().next().unwrap_or_default();
+        eprintln!(
+            "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the machine was \
+             busy",
+            self.row.id
+        );
+        done.pop().unwrap_or(culprit)
     }
 
     /// A process that is ready: the one there is, or a new one.

@@ -281,9 +281,10 @@ pub fn build_worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError
         let mut there: Vec<String> =
             there.filter(|path| path.is_dir()).map(|path| path.display().to_string()).collect();
         there.sort_unstable();
-        let reason = match there.is_empty() {
-            true => format!("run this in a checkout of the project, which has the folder {WORKERS}"),
-            false => format!("there is no {}; there are {}", manifest.display(), there.join(", ")),
+        let reason = if there.is_empty() {
+            format!("run this in a checkout of the project, which has the folder {WORKERS}")
+        } else {
+            format!("there is no {}; there are {}", manifest.display(), there.join(", "))
         };
         return Err(failed(reason));
     }

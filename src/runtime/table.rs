@@ -164,9 +164,9 @@ fn parse(text: &str) -> Result<Vec<Entry>, OpenError> {
 
 /// The entries that take part unless others are named: those that are built in, but for those that the user has under the
 /// same name, and then the user's own.
-fn entries(own: Vec<Entry>) -> Vec<Entry> {
+fn entries(own: &[Entry]) -> Vec<Entry> {
     let built_in = KINDS.iter().map(|kind| kind.entry()).filter(|entry| own.iter().all(|own| own.name != entry.name));
-    built_in.chain(own.clone()).collect()
+    built_in.chain(own.iter().cloned()).collect()
 }
 
 /// Every row of the table.
@@ -174,7 +174,7 @@ fn entries(own: Vec<Entry>) -> Vec<Entry> {
 /// # Errors
 /// If the user's own file is damaged; the message names the line.
 pub fn rows() -> Result<Vec<Row>, OpenError> {
-    Ok(entries(own_entries()?).iter().flat_map(Entry::rows).collect())
+    Ok(entries(&own_entries()?).iter().flat_map(Entry::rows).collect())
 }
 
 /// The runtimes that a list of names asks for, such as `in-house,onnxruntime@1.26.0,tract/optimized`: a name, a version if
@@ -184,7 +184,7 @@ pub fn rows() -> Result<Vec<Row>, OpenError> {
 /// # Errors
 /// If a name is not that of a runtime, or the user's own file is damaged. The message says which, and what there is.
 pub fn select(list: Option<&str>) -> Result<Vec<Row>, OpenError> {
-    choose(list, entries(own_entries()?))
+    choose(list, entries(&own_entries()?))
 }
 
 fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenError> {
@@ -230,7 +230,7 @@ mod tests {
 
     fn names(list: Option<&str>, own: &str) -> Result<Vec<String>, String> {
         let own = parse(own).map_err(|error| error.to_string())?;
-        let rows = choose(list, entries(own)).map_err(|error| error.to_string())?;
+        let rows = choose(list, entries(&own)).map_err(|error| error.to_string())?;
         Ok(rows.iter().map(|row| row.id.to_string()).collect())
     }
 

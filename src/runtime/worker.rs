@@ -140,10 +140,9 @@ impl Answers for Messages {
         let notice = self.notices.as_ref().map(|notices| notices.recv_timeout(wait));
         self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
         match self.read() {
-            Ok(progress) => self.pending.pop_front().unwrap_or(match self.has_ended {
-                true => Next::End,
-                false => Next::Nothing { progress },
-            }),
+            Ok(progress) => {
+                self.pending.pop_front().unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
+            }
             Err(error) => Next::Garbage { what: error.to_string(), lost: true },
         }
     }
