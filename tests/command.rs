@@ -3,11 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 const EXAMPLE: &str = "examples/onnxruntime_command.py";
 
 /// The interpreter of a virtual environment with what the example imports, made on first use.
-fn python() -> PathBuf {
+fn python() -> &'static Path {
+    // Tests run side by side, and one of them makes it.
+    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+    PYTHON.get_or_init(make_python)
+}
+
+fn make_python() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let (bin, python) = if cfg!(windows) { ("Scripts", "python") } else { ("bin", "python3") };
     let interpreter = folder.join(bin).join(python);
