@@ -36,6 +36,7 @@ const PHRASES: &[Phrase] = {
         // The code alone says it: for some types the text is empty.
         (&["NotImplemented:"], Unsupported(Gap::Kernel)),
         (&["MLDataType for:", "is not currently registered or supported"], Unsupported(Gap::ElementType)),
+        (&["Unhandled TensorProto_DataType"], Unsupported(Gap::ElementType)),
         (&["Unsupported model IR version"], Unsupported(Gap::Ir)),
         (&["only *guarantees* support for models stamped with official released onnx opset"], Unsupported(Gap::Opset)),
         (&["InvalidGraph:", "Unrecognized attribute"], Refused(Reason::Attribute)),
