@@ -20,7 +20,7 @@ pub use source::{Shard, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Trigger};
 
 use crate::case::Generated;
-use crate::runtime::{OpenError, Runtime, RuntimeId};
+use crate::runtime::{self, OpenError, Runtime, RuntimeId};
 
 /// What a campaign is to do.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
@@ -98,7 +98,7 @@ pub fn run(
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let work = || -> Result<(), CampaignError> {
         let mut runtimes = open()?;
-        let ids: Vec<RuntimeId> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+        let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
         loop {
             let out_of_time = options.time.is_some_and(|time| elapsed() >= time);

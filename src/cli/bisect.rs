@@ -4,7 +4,7 @@ use super::{Ending, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
 use crate::finding::{Bisection, Known, Ledger, Probe, in_words};
-use crate::runtime::{OpenError, Outcome, Runtime, Supply, by_number, provision, select};
+use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
 use crate::verdict::Judgement;
 
 /// Say in which release of a runtime what came of a case changed
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 
 /// The case at the oldest opset at which the same comes of it, since older releases lack the newer ones.
 fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
-    let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+    let ids = runtime::ids(&runtimes);
     let mut words = |case: &Case| -> Vec<String> {
         let generated = Generated::given(case.clone());
         let examination = examine(&generated, &mut runtimes, &ids);
@@ -114,7 +114,7 @@ struct Seen {
 }
 
 fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
-    let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+    let ids = runtime::ids(&runtimes);
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);
     let lines = ids

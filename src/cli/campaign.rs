@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::{Ending, RuntimeArguments, coverage, reproduce};
+use super::{Ending, RuntimeArguments, coverage, reproduce, stopped_by_ctrl_c};
 use crate::campaign::{
     self, Header, JournalError, Kept, Limits, Manner, Opened, Options, RuntimeStatistics, Source, Statistics, Stream,
 };
@@ -144,9 +142,7 @@ pub(super) fn conduct(
         threads,
         known: if common.ignore_known { &[] } else { &known },
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
+    let stop = stopped_by_ctrl_c()?;
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
     eprintln!("{what}; runtimes: {}", names.join(", "));
     let progress = Progress::new(&options);

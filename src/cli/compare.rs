@@ -3,13 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
-
-use super::{Ending, PlaceArguments, reproduce};
+use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c};
 use crate::campaign::{Source, Stream};
 use crate::case::{Case, Generator};
 use crate::finding::{Comparison, Drift, DriftKind, Known, Ledger};
@@ -58,9 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let first: Vec<Case> = Ledger::load()?.entries.iter().map(Known::case).collect();
     let source = Stream::new(Generator::default(), arguments.seed, first);
     let mut comparison = Comparison::new(before, after);
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
+    let stop = stopped_by_ctrl_c()?;
     let mut shown = Instant::now();
     while comparison.cases < arguments.cases && !stop.load(Ordering::Relaxed) {
         let first = comparison.cases;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::minimize::reduce;
 use crate::campaign::{Examination, examine_all};
 use crate::case::{Case, Generated};
-use crate::runtime::{Runtime, RuntimeId};
+use crate::runtime::{self, Runtime, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction};
 
@@ -95,9 +95,7 @@ impl Kind {
 impl Comparison {
     /// Two releases whose configurations have the same names.
     pub fn new(before: Vec<Box<dyn Runtime>>, after: Vec<Box<dyn Runtime>>) -> Comparison {
-        let with_ids = |runtimes: Vec<Box<dyn Runtime>>| {
-            (runtimes.iter().map(|runtime| runtime.id().clone()).collect::<Vec<_>>(), runtimes)
-        };
+        let with_ids = |runtimes: Vec<Box<dyn Runtime>>| (runtime::ids(&runtimes), runtimes);
         Comparison { before: with_ids(before), after: with_ids(after), cases: 0, drifts: BTreeMap::new() }
     }
 

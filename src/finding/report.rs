@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::campaign::{Contrary, examine};
 use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Text};
-use crate::runtime::{Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
+use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Judgement, Tolerance, classes, reaction};
 
@@ -91,7 +91,7 @@ impl Report {
     /// Executes a case on every runtime and judges what they did.
     pub fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
         let generated = Generated::given(case.clone());
-        let ids: Vec<RuntimeId> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+        let ids = runtime::ids(runtimes);
         let examination = examine(&generated, runtimes, &ids);
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&examination.executions).collect();
         let version = case.operator.version_at(case.opset).map_or(0, |version| version.since);

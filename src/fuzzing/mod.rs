@@ -97,7 +97,7 @@ impl Fuzzer {
         let triage = Triage::new(known);
         let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut triage.clone(), &mut probe));
         let log = settings.log.as_deref().map(Log::open).transpose()?;
-        let ids = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
+        let ids = runtime::ids(&runtimes);
         Ok(Fuzzer { target, settings, runtimes, ids, probe, triage, wanted, log, in_runtimes })
     }
 

@@ -129,6 +129,11 @@ impl fmt::Display for RuntimeId {
     }
 }
 
+/// What runtimes are called, in their order.
+pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
+    runtimes.iter().map(|runtime| runtime.id().clone()).collect()
+}
+
 /// Keeps errors of runtimes in Rust from taking a back-trace each: they are outcomes like any other, and many. To be called
 /// before a thread is started and an error is made.
 pub fn take_no_back_traces() {

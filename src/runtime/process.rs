@@ -1,7 +1,7 @@
 //! A runtime in a process of its own, so that a crash, a hang or memory without end is an outcome of the job that caused it.
 //!
 //! Jobs are sent in batches and answered one by one, in order: when a process ends, the jobs that it answered are done, the
-//! next one is the culprit if it ends a new process too, and another new one does the rest. No other job is run twice.
+//! next one is the culprit if it ends a new process too, and another new one does the rest. No job that was answered is run twice.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use super::process::{Answers, Isolated, NOTICE, Next, Protocol};
+use super::table::State;
 use super::{Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
 
@@ -37,19 +38,16 @@ pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
 impl Protocol for Frames {
     fn command(&self, row: &Row) -> Result<Command, String> {
         let kind = row.kind().map_err(|error| error.to_string())?;
-        if kind.supply == Supply::Library && row.library.is_none() {
+        match row.state() {
+            State::Ready => {}
             // Here, so that it is fetched once for all workers.
-            provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?;
+            State::ToBeProvisioned => {
+                provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?;
+            }
+            State::NotAvailable(why) => return Err(why),
         }
         let program = if kind.supply == Supply::Linked && row.id.version != kind.version {
-            let program = provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?;
-            if !program.is_file() {
-                return Err(format!(
-                    "its worker is not built: `crosscheck runtimes install {}@{}` builds it",
-                    kind.name, row.id.version
-                ));
-            }
-            program
+            provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?
         } else {
             std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?
         };
