@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::company::Companies;
 use crate::case::{Generated, Relation, variants};
-use crate::model::{self, Job};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, is_resource_limit, judge, judge_one, same_reaction};
@@ -25,6 +25,14 @@ impl Examination {
         let (operator, rule) = (generated.case.operator.name, generated.expectation.rule());
         Mismatch::all(operator, rule, &ids[place], &self.executions[place], found)
     }
+
+    /// Whether a runtime does not do the same as itself.
+    fn has_disagreement(&self) -> bool {
+        let is_at_odds = |discrepancy: &Discrepancy| discrepancy.severity() == Severity::Disagrees;
+        self.judgements
+            .iter()
+            .any(|judgement| matches!(judgement, Judgement::Wrong(found) if found.iter().any(is_at_odds)))
+    }
 }
 
 /// A variant of a case with which a runtime does something else.
@@ -42,17 +50,44 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
     examine_all(std::slice::from_ref(generated), runtimes, ids).remove(0)
 }
 
-/// Executes and judges cases, each for itself, with one call to each runtime for all of them.
+/// Executes and judges cases, each alone, with one call to each runtime for all of them.
 pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Vec<Examination> {
-    let executed = cases.iter().zip(execute(cases, runtimes));
+    examine_together(cases, runtimes, ids, &mut Companies::new(1, &[], &[]))
+}
+
+/// Executes and judges cases, in company where that is likely to go well.
+pub fn examine_together(
+    cases: &[Generated],
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    companies: &mut Companies,
+) -> Vec<Examination> {
+    let mut examinations = execute_and_compare(cases, runtimes, ids, companies);
+    // Where a runtime is only at odds with itself, it may have been alone one time and in company the other.
+    let (places, doubtful): (Vec<usize>, Vec<Generated>) =
+        (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
+    if companies.are_possible() && !doubtful.is_empty() {
+        let again = execute_and_compare(&doubtful, runtimes, ids, &mut Companies::new(1, &[], &[]));
+        places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
+    }
+    recognize_truncation(cases, runtimes, ids, companies, &mut examinations);
+    examinations
+}
+
+fn execute_and_compare(
+    cases: &[Generated],
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    companies: &mut Companies,
+) -> Vec<Examination> {
+    let executed = cases.iter().zip(companies.execute(cases, runtimes));
     let examinations = executed.map(|(generated, executions)| Examination {
         judgements: judge_all(generated, ids, &executions),
         contrary: executions.iter().map(|_| None).collect(),
         executions,
     });
     let mut examinations: Vec<Examination> = examinations.collect();
-    compare_variants(cases, runtimes, ids, &mut examinations);
-    recognize_truncation(cases, runtimes, ids, &mut examinations);
+    compare_variants(cases, runtimes, ids, companies, &mut examinations);
     examinations
 }
 
@@ -61,6 +96,7 @@ fn compare_variants(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
+    companies: &mut Companies,
     examinations: &mut [Examination],
 ) {
     let has_room = |generated: &Generated| {
@@ -72,7 +108,9 @@ fn compare_variants(
             variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
         })
         .unzip();
-    for (((place, relation), variant), others) in places.iter().zip(&variants).zip(execute(&variants, runtimes)) {
+    for (((place, relation), variant), others) in
+        places.iter().zip(&variants).zip(companies.execute(&variants, runtimes))
+    {
         let theirs = judge_all(variant, ids, &others);
         let Examination { executions, judgements, contrary } = &mut examinations[*place];
         for (index, other) in others.into_iter().enumerate() {
@@ -96,6 +134,7 @@ fn recognize_truncation(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
+    companies: &mut Companies,
     examinations: &mut [Examination],
 ) {
     let suspects = cases.iter().zip(&*examinations).enumerate().filter_map(|(place, (generated, examination))| {
@@ -106,7 +145,8 @@ fn recognize_truncation(
     if suspects.is_empty() {
         return;
     }
-    for ((place, residues), control) in suspects.into_iter().zip(examine_all(&controls, runtimes, ids)) {
+    for ((place, residues), control) in suspects.into_iter().zip(examine_together(&controls, runtimes, ids, companies))
+    {
         let judgements = &mut examinations[place].judgements;
         for (index, residue) in residues.into_iter().enumerate() {
             let Some(mut wrong) = residue else { continue };
@@ -172,16 +212,6 @@ fn residue(
         }
         Judgement::Unsupported(_) => None,
     }
-}
-
-/// What the runtimes do with each case, in their order.
-fn execute(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>]) -> Vec<Vec<Execution>> {
-    let jobs: Vec<Job> = cases.iter().map(|generated| model::job(&generated.case, &generated.tensors)).collect();
-    let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
-    for runtime in runtimes {
-        by_case.iter_mut().zip(runtime.execute(&jobs)).for_each(|(executions, execution)| executions.push(execution));
-    }
-    by_case
 }
 
 fn judge_all(generated: &Generated, ids: &[RuntimeId], executions: &[Execution]) -> Vec<Judgement> {

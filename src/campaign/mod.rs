@@ -1,5 +1,6 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
+mod company;
 mod coverage;
 mod examine;
 mod form;
@@ -12,12 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use company::{Companies, execute_company};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
-pub use examine::{Contrary, Examination, examine, examine_all};
+pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use ranges::Ranges;
 pub use source::{Shard, Source, Stream};
-pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Trigger};
+pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
 use crate::case::Generated;
 use crate::runtime::{self, OpenError, Runtime, RuntimeId};
@@ -31,6 +33,10 @@ pub struct Options<'a> {
     pub time: Option<Duration>,
     /// At least 1. The result does not depend on it.
     pub threads: usize,
+    /// How many cases are put into one model, at most.
+    pub company: usize,
+    /// Defects that may keep a runtime from answering: what is put into company depends on them, and nothing else does.
+    pub expected: &'a [Trigger],
     /// Defects whose mismatches are counted and not kept.
     pub known: &'a [Trigger],
 }
@@ -38,8 +44,10 @@ pub struct Options<'a> {
 /// Opens the runtimes of a campaign; called once on each thread.
 pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
-/// Cases that a thread takes at a time. Only between two such blocks does it look at anything that threads share.
-const BLOCK: u64 = 256;
+/// Cases that a thread takes at a time: so many for each case of a company that those of one opset fill some, and not fewer
+/// than `LEAST`. Only between two such blocks does a thread look at anything that threads share.
+const BLOCK: u64 = 64;
+const LEAST: u64 = 256;
 
 /// Why a campaign cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -93,33 +101,49 @@ pub fn run(
     let done = journal.as_ref().map(|journal| journal.done().clone()).unwrap_or_default();
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
-    let next = AtomicU64::new(done.first_missing() / BLOCK * BLOCK);
+    let size = (BLOCK * options.company as u64).max(LEAST);
+    let next = AtomicU64::new(done.first_missing() / size * size);
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let work = || -> Result<(), CampaignError> {
         let mut runtimes = open()?;
         let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
+        let mut companies = Companies::new(options.company, options.expected, options.known);
         loop {
             let out_of_time = options.time.is_some_and(|time| elapsed() >= time);
             if out_of_time || stop.load(Ordering::Relaxed) {
                 break;
             }
-            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
-            let end = options.cases.map_or(first + BLOCK, |cases| cases.min(first + BLOCK));
+            let first = next.fetch_add(size, Ordering::Relaxed);
+            let end = options.cases.map_or(first + size, |cases| cases.min(first + size));
             if first >= end {
                 break;
             }
+            let began = Instant::now();
             let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
             let block: Vec<Generated> = wanted.iter().map_while(|&index| options.source.case(index)).collect();
             let is_over = block.len() < wanted.len();
+            let generated = Instant::now();
+            let examinations = examine_together(&block, &mut runtimes, &ids, &mut companies);
+            let examined = Instant::now();
             let mut cases = Ranges::default();
-            for ((index, generated), examination) in
-                wanted.into_iter().zip(&block).zip(examine_all(&block, &mut runtimes, &ids))
-            {
+            for ((index, generated), examination) in wanted.into_iter().zip(&block).zip(examinations) {
                 local.count(generated, &ids, &examination, options.known);
                 cases.add(index..index + 1);
             }
+            for ((runtime, what), company) in companies.take_found() {
+                local.add_company(runtime, what, company);
+            }
+            let (modelling, executing) = companies.take_times();
+            let examining = examined - generated;
+            local.times = Times {
+                generating: generated - began,
+                judging: examining.saturating_sub(modelling).saturating_sub(executing.iter().sum()),
+                counting: examined.elapsed(),
+                modelling,
+                executing,
+            };
             if local.cases > 0 {
                 let mut block = std::mem::replace(&mut local, Statistics::new(&ids));
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);

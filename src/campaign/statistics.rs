@@ -55,6 +55,36 @@ pub struct Statistics {
     #[serde(with = "form::pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
+    /// Companies of cases that go wrong though each case is right alone, by the place of the runtime and by what came of
+    /// them, each in the smallest company.
+    #[serde(with = "form::pairs")]
+    pub companies: BTreeMap<(usize, String), Vec<Case>>,
+    pub times: Times,
+}
+
+/// Where the time of all threads went. What a runtime takes includes the way to its process and back.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Times {
+    /// Drawing cases, and what the specification says of them.
+    pub generating: Duration,
+    /// Making models of them, and dividing what came of these.
+    pub modelling: Duration,
+    /// By runtime.
+    pub executing: Vec<Duration>,
+    /// Comparing what they did with the specification and each other.
+    pub judging: Duration,
+    pub counting: Duration,
+}
+
+impl Times {
+    fn add(&mut self, part: &Times) {
+        self.generating += part.generating;
+        self.modelling += part.modelling;
+        self.judging += part.judging;
+        self.counting += part.counting;
+        self.executing.resize(part.executing.len().max(self.executing.len()), Duration::ZERO);
+        self.executing.iter_mut().zip(&part.executing).for_each(|(mine, theirs)| *mine += *theirs);
+    }
 }
 
 /// What one runtime did in a campaign.
@@ -115,6 +145,8 @@ impl Statistics {
             groups: BTreeMap::new(),
             explained: BTreeMap::new(),
             coverage: Coverage::default(),
+            companies: BTreeMap::new(),
+            times: Times::default(),
         }
     }
 
@@ -173,6 +205,19 @@ impl Statistics {
             && self.explained.keys().all(|&place| place < triggers)
     }
 
+    /// Keeps a company of cases, if there is none yet that is as small.
+    pub(super) fn add_company(&mut self, runtime: usize, what: String, company: Vec<Case>) {
+        let order = |company: &[Case]| {
+            let texts: Vec<String> = company.iter().map(Case::to_string).collect();
+            (texts.len(), texts.iter().map(String::len).sum::<usize>(), texts)
+        };
+        match self.companies.entry((runtime, what)) {
+            Entry::Occupied(mut kept) if order(&company) < order(kept.get()) => _ = kept.insert(company),
+            Entry::Occupied(_) => {}
+            Entry::Vacant(vacant) => _ = vacant.insert(company),
+        }
+    }
+
     /// Adds what another part of the same campaign counted.
     pub fn add(&mut self, part: Statistics) {
         self.cases += part.cases;
@@ -190,6 +235,10 @@ impl Statistics {
             add_counts(&mut mine.unsupported, theirs.unsupported);
         }
         self.coverage.add(part.coverage);
+        self.times.add(&part.times);
+        for ((runtime, what), company) in part.companies {
+            self.add_company(runtime, what, company);
+        }
         add_counts(&mut self.explained, part.explained);
         for (key, group) in part.groups {
             add_group(&mut self.groups, key, group);

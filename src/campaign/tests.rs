@@ -4,21 +4,26 @@ use super::*;
 use crate::case::Generator;
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Outcome, Output};
+use crate::runtime::{self, Execution, Outcome, Output, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::Discrepancy;
 
 /// The findings of a campaign of 2,000 cases with an honest runtime and one that lies.
 fn campaign(lie: Fault) -> Statistics {
-    let open = move || Ok(vec![liar::honest()?, liar::liar(&[lie])?]);
+    campaign_of(2000, lie)
+}
+
+fn campaign_of(cases: u64, lie: Fault) -> Statistics {
+    let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let options = Options { source: &source, cases: Some(2000), time: None, threads: 2, known: &[] };
+    let options =
+        Options { source: &source, cases: Some(cases), time: None, threads: 2, company: 64, expected: &[], known: &[] };
     run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
 fn is_of(operator: &str, job: &Job) -> bool {
-    let needle = format!("{operator}_output");
+    let needle = format!("{operator}_");
     job.model.windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 
@@ -122,7 +127,8 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let run_with = |threads| {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
         let source = Stream::new(Generator::default(), 3, vec![]);
-        let options = Options { source: &source, cases: Some(2000), time: None, threads, known: &[] };
+        let options =
+            Options { source: &source, cases: Some(2000), time: None, threads, company: 64, expected: &[], known: &[] };
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage)
     };
@@ -135,7 +141,8 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 fn a_stopped_campaign_keeps_what_it_has() {
     let open = || runtime::open(&runtime::select(Some("in-house"))?);
     let source = Stream::new(Generator::default(), 3, vec![]);
-    let options = Options { source: &source, cases: None, time: None, threads: 2, known: &[] };
+    let options =
+        Options { source: &source, cases: None, time: None, threads: 2, company: 64, expected: &[], known: &[] };
     let stop = AtomicBool::new(false);
     let statistics = run(&options, None, &open, &stop, &|so_far| {
         if so_far.cases >= 640 {
@@ -156,7 +163,8 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
-    let options = Options { source: &source, cases: Some(cases), time: None, threads, known: &known };
+    let options =
+        Options { source: &source, cases: Some(cases), time: None, threads, company: 1, expected: &[], known: &known };
     let (stop, before) = (AtomicBool::new(false), journal.done().len());
     let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
         stop.store(so_far.cases >= stop_at, Ordering::Relaxed);
@@ -188,7 +196,7 @@ fn known_trigger() -> Vec<Trigger> {
 
 /// All that does not depend on the time.
 fn result(statistics: &Statistics) -> String {
-    let statistics = Statistics { elapsed: Duration::ZERO, ..statistics.clone() };
+    let statistics = Statistics { elapsed: Duration::ZERO, times: Times::default(), ..statistics.clone() };
     format!("{statistics:#?}")
 }
 
@@ -216,4 +224,59 @@ fn a_limit_within_a_block_can_be_raised() {
     let parts = cases.map(|cases| with_journal(folders[1].path(), cases > 100, 2, cases, u64::MAX));
     assert_eq!(parts.each_ref().map(|part| part.cases), cases);
     assert_eq!(result(&parts[4]), result(&whole));
+}
+
+/// A Flatten and a Shape in one model are more than it can take; each alone is not.
+fn cannot_stand_company(job: &Job, execution: &mut Execution) {
+    if is_of("Flatten", job) && is_of("Shape", job) {
+        execution.outcome = Outcome::Panicked { stage: Stage::Load };
+    }
+}
+
+#[test]
+fn what_goes_wrong_in_company_only_is_found_in_the_smallest_company() {
+    let statistics = campaign_of(9000, cannot_stand_company);
+    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
+    let companies: Vec<_> = statistics.companies.iter().collect();
+    let [((1, what), company)] = companies[..] else { panic!("{companies:?}") };
+    assert!(what.starts_with("panics"), "{what}");
+    let mut operators: Vec<&str> = company.iter().map(|case| case.operator.name).collect();
+    operators.sort_unstable();
+    assert_eq!(operators, ["Flatten", "Shape"]);
+}
+
+/// The second of several answers loses its last dim.
+fn mixes_up_company(_: &Job, execution: &mut Execution) {
+    if let Outcome::Answer(outputs) = &mut execution.outcome
+        && let [_, second, ..] = &mut outputs[..]
+        && let Some(flat) = second.tensor.with_dims(vec![i64::try_from(second.tensor.len()).unwrap(), 1, 1]).ok()
+    {
+        second.tensor = flat;
+    }
+}
+
+#[test]
+fn a_wrong_answer_in_company_only_is_found_and_held_against_no_case() {
+    let statistics = campaign_of(9000, mixes_up_company);
+    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
+    let companies: Vec<_> = statistics.companies.iter().collect();
+    let [((1, what), company)] = companies[..] else { panic!("{companies:?}") };
+    assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
+}
+
+#[test]
+fn findings_do_not_depend_on_company() {
+    let wrong = |company: usize| {
+        let open =
+            || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
+        let source = Stream::new(Generator::default(), 11, vec![]);
+        let cases = Some(12_000);
+        let options = Options { source: &source, cases, time: None, threads: 2, company, expected: &[], known: &[] };
+        let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+        let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));
+        groups.collect::<Vec<_>>()
+    };
+    let alone = wrong(1);
+    assert!(alone.len() > 3);
+    assert_eq!(wrong(64), alone);
 }

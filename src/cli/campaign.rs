@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ use super::{Ending, RuntimeArguments, coverage, reproduce, stopped_by_ctrl_c};
 use crate::campaign::{
     self, Header, JournalError, Kept, Limits, Manner, Opened, Options, RuntimeStatistics, Source, Statistics, Stream,
 };
-use crate::case::Generator;
+use crate::case::{Case, Generator};
+use crate::files::write_whole;
 use crate::finding::{CASES, Finding, Known, Ledger, Probe, one_line, triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::{Gap, Outcome, Row};
@@ -50,6 +52,9 @@ pub(super) struct Common {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// How many cases are put into one model, at most; with 1 each is alone
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    company: usize,
     /// Keep what known issues explain, and show it again
     #[arg(long)]
     ignore_known: bool,
@@ -140,6 +145,8 @@ pub(super) fn conduct(
         cases: limits.cases,
         time: limits.time,
         threads,
+        company: common.company,
+        expected: &known,
         known: if common.ignore_known { &[] } else { &known },
     };
     let stop = stopped_by_ctrl_c()?;
@@ -175,7 +182,10 @@ pub(super) fn conduct(
     if !common.ignore_known {
         save(&new, common, &rows, &mut out)?;
     }
-    let fails = new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least));
+    write_companies(&statistics, &common.output, &mut out)?;
+    write_times(&statistics, &mut out)?;
+    let fails = !statistics.companies.is_empty()
+        || new.iter().any(|finding| common.fail_on.is_none_or(|least| finding.severity() <= least));
     let ending = if fails { Ending::Finding } else { Ending::NothingWrong };
     Ok(Conducted { cases: statistics.cases, ending })
 }
@@ -333,6 +343,39 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Cases that go wrong in company only, each company in a file of the folder, one case a line.
+fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) -> anyhow::Result<()> {
+    for (number, ((runtime, what), company)) in (1..).zip(&statistics.companies) {
+        let id = &statistics.runtimes[*runtime].id;
+        let lines: Vec<String> = company.iter().map(Case::to_string).collect();
+        let path = folder.join("companies").join(format!("{number}.cases"));
+        let text = format!("# {id} {what}, as nodes of one model\n{}\n", lines.join("\n"));
+        write_whole(&path, text.as_bytes()).with_context(|| path.display().to_string())?;
+        writeln!(to, "\n{id} {what}: {} cases as nodes of one model, each right alone", lines.len())?;
+        lines.iter().try_for_each(|line| writeln!(to, "   {line}"))?;
+        writeln!(to, "   crosscheck run --together - --runtimes {id} < {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Where the time went, of all threads together.
+fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    let times = &statistics.times;
+    let own = [
+        ("generating", times.generating),
+        ("modelling", times.modelling),
+        ("judging", times.judging),
+        ("counting", times.counting),
+    ];
+    let whole: Duration = times.executing.iter().chain(own.iter().map(|(_, time)| time)).sum();
+    let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+    let runtimes = statistics.runtimes.iter().zip(&times.executing);
+    let runtimes = runtimes.map(|(runtime, time)| format!("{} {:.0} %", runtime.id, percent(*time)));
+    let own = own.map(|(stage, time)| format!("{stage} {:.0} %", percent(time)));
+    let parts: Vec<String> = runtimes.chain(own).collect();
+    writeln!(to, "\nTime: {}", parts.join(", "))
 }
 
 /// What each runtime lacks, by operator version: never in silence, and on one line a gap.

@@ -6,10 +6,13 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::{Ending, RuntimeArguments};
-use crate::case::{Case, MAX_LINE};
+use crate::campaign::execute_company;
+use crate::case::{Case, Generated, MAX_LINE};
 use crate::files::read_line;
-use crate::finding::Report;
+use crate::finding::{Report, one_line};
+use crate::model::Versions;
 use crate::runtime::Runtime;
+use crate::verdict::{Judgement, judge_one, reaction};
 
 /// Run a case on every runtime and say who is wrong
 #[derive(Debug, clap::Args)]
@@ -18,6 +21,9 @@ pub(super) struct Arguments {
     /// The case, such as 'Shape@28 start=-1 float[2,3]'; or `-` to read cases from standard input, one a line, and
     /// answer each with one line of JSON
     case: String,
+    /// With `-`: put all cases into one model, as its nodes, and show what each runtime makes of it
+    #[arg(long)]
+    together: bool,
     #[command(flatten)]
     runtimes: RuntimeArguments,
     /// How to show the result
@@ -32,6 +38,10 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    if arguments.together {
+        anyhow::ensure!(arguments.case == "-", "--together reads cases from standard input: give `-` as the case");
+        return run_together(io::stdin().lock(), arguments);
+    }
     if arguments.case == "-" {
         let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
         return run_lines(io::stdin().lock(), &mut runtimes, io::stdout().lock());
@@ -56,6 +66,45 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Format::Json => writeln!(out, "{}", serde_json::to_string(&report)?)?,
     }
     Ok(if report.finding { Ending::Finding } else { Ending::NothingWrong })
+}
+
+/// Puts cases into one model, and shows what comes of each in it.
+fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let mut cases: Vec<Case> = Vec::new();
+    while let Some(line) = read_line(&mut lines, MAX_LINE)? {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            cases.push(line.parse().with_context(|| format!("the case cannot be read: {line}"))?);
+        }
+    }
+    let versions = cases.first().map(Versions::of).context("there is no case on standard input")?;
+    let differs = cases.iter().find(|case| Versions::of(case) != versions);
+    if let Some(case) = differs {
+        anyhow::bail!("cases of one model have the same opset and need the same IR version; this one does not: {case}");
+    }
+    let generated: Vec<Generated> = cases.into_iter().map(Generated::given).collect();
+    let mut out = io::stdout().lock();
+    let mut ending = Ending::NothingWrong;
+    for mut runtime in arguments.runtimes.open(&arguments.runtimes.select()?)? {
+        writeln!(out, "{}", runtime.id())?;
+        match execute_company(&generated, runtime.as_mut()) {
+            Ok(executions) => {
+                for (generated, execution) in generated.iter().zip(&executions) {
+                    let wrong = match judge_one(&generated.expectation, execution) {
+                        Judgement::Wrong(found) => found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and "),
+                        Judgement::Agrees | Judgement::Tolerated(_) | Judgement::Unsupported(_) => "agrees".to_owned(),
+                    };
+                    ending = if wrong == "agrees" { ending } else { Ending::Finding };
+                    writeln!(out, "   {wrong}: {}", generated.case)?;
+                }
+            }
+            Err(execution) => {
+                ending = Ending::Finding;
+                writeln!(out, "   {}: {}", reaction(&execution.outcome), one_line(&execution.message))?;
+            }
+        }
+    }
+    Ok(ending)
 }
 
 /// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it.

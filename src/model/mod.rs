@@ -6,7 +6,7 @@ pub mod tensor_proto;
 use std::collections::HashMap;
 
 use prost::Message;
-
+use prost::encoding::{WireType, encode_key, encode_varint};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Declared, Wiring};
@@ -35,66 +35,124 @@ pub fn usual_ir(opset: u8) -> u8 {
     FIRST_OPSETS.iter().rev().find(|(first, _)| *first <= opset).map_or(3, |(_, ir)| *ir)
 }
 
-/// The job of a case whose operands are `tensors`.
-pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
-    let types = case.operands.iter().flatten().map(|operand| operand.element_type);
-    let ir = types.map(ElementType::since_ir).fold(usual_ir(case.opset), u8::max);
-    let mut graph = GraphProto { name: Some("crosscheck".to_owned()), ..GraphProto::default() };
-    let mut feeds = Vec::new();
-    let mut symbols = Symbols::default();
-    let mut input_names = Vec::new();
-    let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
-    for (index, (operand, tensor)) in case.operands.iter().zip(tensors).enumerate() {
-        let (Some(operand), Some(tensor)) = (operand, tensor) else {
-            input_names.push(String::new());
-            continue;
-        };
-        let name = specs.get(index).map_or_else(|| format!("input_{index}"), |spec| spec.name.to_owned());
-        match operand.wiring {
-            Wiring::Input(declared) => {
-                let shape = symbols.shape(&name, &operand.dims, declared);
-                graph.input.push(value_info(&name, operand.element_type, shape));
-                feeds.push((name.clone(), tensor.clone()));
-            }
-            Wiring::Initializer(encoding) => {
-                graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
-                if ir < 4 {
-                    // Before IR 4 every initializer is the default value of a graph input.
-                    let shape = symbols.shape(&name, &operand.dims, Declared::Static);
-                    graph.input.push(value_info(&name, operand.element_type, shape));
-                }
-            }
-            Wiring::Constant(encoding) => {
-                let value = AttributeProto {
-                    name: Some("value".to_owned()),
-                    t: Some(tensor_proto::write(&name, tensor, encoding)),
-                    r#type: Some(attribute_type::TENSOR),
-                    ..AttributeProto::default()
-                };
-                graph.node.push(node("Constant", vec![], &name, vec![value]));
-            }
-        }
-        input_names.push(name);
-    }
-    let attributes = case.attributes.iter().map(attribute).collect();
-    graph.node.push(node(case.operator.name, input_names, OUTPUT, attributes));
-    let (element_type, rank) = case.operator.declared_output(case.opset, &case.attributes, tensors);
-    let shape = rank.map(|rank| {
-        let dim = |i| Dimension { value: Some(DimensionValue::Symbol(format!("{OUTPUT}_{i}"))) };
-        TensorShapeProto { dim: (0..rank).map(dim).collect() }
-    });
-    graph.output.push(value_info(OUTPUT, element_type, shape));
-    let model = ModelProto {
-        ir_version: Some(i64::from(ir)),
-        producer_name: Some("onnx-crosscheck".to_owned()),
-        graph: Some(graph),
-        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: Some(i64::from(case.opset)) }],
-    };
-    Job { model: model.encode_to_vec(), feeds }
+/// What all parts of one model have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Versions {
+    pub opset: u8,
+    pub ir: u8,
 }
 
-/// The name of the graph output.
-const OUTPUT: &str = "output";
+impl Versions {
+    /// The opset of a case, and the oldest IR version that has the opset and the types of its operands.
+    pub fn of(case: &Case) -> Versions {
+        let types = case.operands.iter().flatten().map(|operand| operand.element_type);
+        Versions { opset: case.opset, ir: types.map(ElementType::since_ir).fold(usual_ir(case.opset), u8::max) }
+    }
+}
+
+/// A case as a part of a model: its node and all that belongs to it, serialized once for every model that it is put into.
+#[derive(Clone, Debug)]
+pub struct Part {
+    versions: Versions,
+    /// Fields of a `GraphProto`, all of them repeated ones, so that those of many parts follow each other.
+    graph: Vec<u8>,
+    feeds: Vec<(String, Tensor)>,
+}
+
+/// The job of a case whose operands are `tensors`.
+pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
+    join(&[&Part::new(case, tensors, "")])
+}
+
+/// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
+///
+/// # Panics
+/// If there is no part, or parts differ in their versions.
+pub fn join(parts: &[&Part]) -> Job {
+    let versions = parts[0].versions;
+    assert!(parts.iter().all(|part| part.versions == versions), "parts of one model have one opset and one IR version");
+    let header = ModelProto {
+        ir_version: Some(i64::from(versions.ir)),
+        producer_name: Some("onnx-crosscheck".to_owned()),
+        graph: None,
+        opset_import: vec![OperatorSetIdProto {
+            domain: Some(String::new()),
+            version: Some(i64::from(versions.opset)),
+        }],
+    };
+    let name = GraphProto { name: Some("crosscheck".to_owned()), ..GraphProto::default() }.encode_to_vec();
+    let length = name.len() + parts.iter().map(|part| part.graph.len()).sum::<usize>();
+    let mut model = Vec::with_capacity(length + 64);
+    header.encode_raw(&mut model);
+    encode_key(GRAPH, WireType::LengthDelimited, &mut model);
+    encode_varint(length as u64, &mut model);
+    model.extend(name);
+    for part in parts {
+        model.extend(&part.graph);
+    }
+    Job { model, feeds: parts.iter().flat_map(|part| part.feeds.iter().cloned()).collect() }
+}
+
+/// The number of the field `graph` of a `ModelProto`.
+const GRAPH: u32 = 7;
+
+impl Part {
+    /// The part of a case whose operands are `tensors`. All its names begin with a prefix, which no other part of the same
+    /// model has.
+    pub fn new(case: &Case, tensors: &[Option<Tensor>], prefix: &str) -> Part {
+        let versions = Versions::of(case);
+        let mut graph = GraphProto::default();
+        let mut feeds = Vec::new();
+        let mut symbols = Symbols { prefix, by_size: HashMap::new() };
+        let mut input_names = Vec::new();
+        let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
+        for (index, (operand, tensor)) in case.operands.iter().zip(tensors).enumerate() {
+            let (Some(operand), Some(tensor)) = (operand, tensor) else {
+                input_names.push(String::new());
+                continue;
+            };
+            let name = match specs.get(index) {
+                Some(spec) => format!("{prefix}{}", spec.name),
+                None => format!("{prefix}input_{index}"),
+            };
+            match operand.wiring {
+                Wiring::Input(declared) => {
+                    let shape = symbols.shape(&name, &operand.dims, declared);
+                    graph.input.push(value_info(&name, operand.element_type, shape));
+                    feeds.push((name.clone(), tensor.clone()));
+                }
+                Wiring::Initializer(encoding) => {
+                    graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
+                    if versions.ir < 4 {
+                        // Before IR 4 every initializer is the default value of a graph input.
+                        let shape = symbols.shape(&name, &operand.dims, Declared::Static);
+                        graph.input.push(value_info(&name, operand.element_type, shape));
+                    }
+                }
+                Wiring::Constant(encoding) => {
+                    let value = AttributeProto {
+                        name: Some("value".to_owned()),
+                        t: Some(tensor_proto::write(&name, tensor, encoding)),
+                        r#type: Some(attribute_type::TENSOR),
+                        ..AttributeProto::default()
+                    };
+                    graph.node.push(node("Constant", vec![], &name, vec![value]));
+                }
+            }
+            input_names.push(name);
+        }
+        let output = format!("{prefix}output");
+        let attributes = case.attributes.iter().map(attribute).collect();
+        graph.node.push(node(case.operator.name, input_names, &output, attributes));
+        let (element_type, rank) = case.operator.declared_output(case.opset, &case.attributes, tensors);
+        let shape = rank.map(|rank| {
+            let dim = |i| Dimension { value: Some(DimensionValue::Symbol(format!("{output}_{i}"))) };
+            TensorShapeProto { dim: (0..rank).map(dim).collect() }
+        });
+        graph.output.push(value_info(&output, element_type, shape));
+        Part { versions, graph: graph.encode_to_vec(), feeds }
+    }
+}
 
 fn node(op_type: &str, input: Vec<String>, output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
     NodeProto {
@@ -152,20 +210,20 @@ fn value_info(name: &str, element_type: ElementType, shape: Option<TensorShapePr
     }
 }
 
-/// The symbols of a graph: dims that are declared as shared have one symbol for one size.
-#[derive(Default)]
-struct Symbols {
+/// The symbols of a part: dims that are declared as shared have one symbol for one size.
+struct Symbols<'a> {
+    prefix: &'a str,
     by_size: HashMap<i64, String>,
 }
 
-impl Symbols {
+impl Symbols<'_> {
     fn shape(&mut self, name: &str, dims: &[i64], declared: Declared) -> Option<TensorShapeProto> {
         let dim = |(i, &size): (usize, &i64)| {
             let value = match declared {
                 Declared::Static | Declared::Unranked => DimensionValue::Size(size),
                 Declared::Symbolic => DimensionValue::Symbol(format!("{name}_{i}")),
                 Declared::Shared => {
-                    let next = format!("shared_{}", self.by_size.len());
+                    let next = format!("{}shared_{}", self.prefix, self.by_size.len());
                     DimensionValue::Symbol(self.by_size.entry(size).or_insert(next).clone())
                 }
             };
@@ -229,6 +287,25 @@ mod tests {
 
         let (proto, _) = model("Reshape@5 float[2] _");
         assert_eq!(proto.graph.unwrap().node[0].input, ["data", ""]);
+    }
+
+    #[test]
+    fn parts_of_one_model_share_nothing() {
+        let lines = [
+            "Reshape@14 allowzero=0 float[2,3,2]:input(shared) int64[2]{3,4}:initializer(typed)",
+            "Reshape@14 float[2,3]:input(shared) int64[1]{6}:constant",
+            "Shape@14 float[2]:input(symbolic)",
+        ];
+        let cases: Vec<Case> = lines.iter().map(|line| line.parse().unwrap()).collect();
+        let parts: Vec<Part> =
+            cases.iter().zip(["a_", "b_", "c_"]).map(|(case, name)| Part::new(case, &case.tensors(), name)).collect();
+        let Job { model, feeds } = join(&parts.iter().collect::<Vec<_>>());
+        let graph = ModelProto::decode(&model[..]).unwrap().graph.unwrap();
+        let outputs: Vec<&str> = graph.output.iter().filter_map(|info| info.name.as_deref()).collect();
+        assert_eq!(outputs, ["a_output", "b_output", "c_output"]);
+        assert_eq!(graph.node.len(), 4);
+        assert_eq!(feeds.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a_data", "b_data", "c_data"]);
+        assert_eq!(dims(&graph.input[1]).unwrap(), ["b_shared_0", "b_shared_1"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, open, select};
 use crate::model::Job;
-use crate::model::proto::ModelProto;
+use crate::model::proto::{ModelProto, NodeProto, ValueInfoProto};
 use crate::tensor::{ElementType, Tensor};
 
 /// A planted fault: may change what came of a job.
@@ -37,19 +37,28 @@ pub(super) static KIND: Kind = Kind {
     configurations: &["fatal"],
     supply: Supply::Linked,
     known: "",
-    open: |row| Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults: FATAL.to_vec() })),
+    open: |row| Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults: FATAL.to_vec(), is_by_node: true })),
 };
 
 struct Liar {
     id: RuntimeId,
     honest: Box<dyn Runtime>,
     faults: Vec<Fault>,
+    /// Whether a fault shows in each node for itself, as it does in a real runtime, or in the model as a whole.
+    is_by_node: bool,
 }
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `liar`.
 pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
-    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec() }))
+    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node: true }))
+}
+
+/// The same with faults that are given a model as a whole, whatever it holds.
+#[cfg(test)]
+pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
+    let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
+    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node: false }))
 }
 
 /// The in-house runtime with faults by name, such as `short-shape,wrong-type`.
@@ -74,12 +83,53 @@ impl Runtime for Liar {
     }
 
     fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        let mut executions = self.honest.execute(jobs);
-        for (job, execution) in jobs.iter().zip(&mut executions) {
-            self.faults.iter().for_each(|fault| fault(job, execution));
-        }
-        executions
+        jobs.iter().map(|job| if self.is_by_node { self.lie_by_node(job) } else { self.lie(job) }).collect()
     }
+}
+
+impl Liar {
+    fn lie(&mut self, job: &Job) -> Execution {
+        let mut execution = self.honest.execute(std::slice::from_ref(job)).remove(0);
+        self.faults.iter().for_each(|fault| fault(job, &mut execution));
+        execution
+    }
+
+    /// What comes of each output, as if it were alone in its model; the first that is no answer is what comes of all.
+    fn lie_by_node(&mut self, job: &Job) -> Execution {
+        let parts = by_output(job);
+        if parts.len() < 2 {
+            return self.lie(job);
+        }
+        let (mut outputs, mut declared) = (Vec::new(), Vec::new());
+        for part in &parts {
+            let execution = self.lie(part);
+            match execution.outcome {
+                Outcome::Answer(own) => outputs.extend(own),
+                _ => return execution,
+            }
+            declared.extend(execution.declared.into_iter().flatten());
+        }
+        Execution::answer(outputs, declared)
+    }
+}
+
+/// The job of each output of a model: the node that gives it, and what that node is given.
+fn by_output(job: &Job) -> Vec<Job> {
+    let Ok(model) = ModelProto::decode(&job.model[..]) else { return vec![] };
+    let Some(graph) = &model.graph else { return vec![] };
+    let of = |output: &ValueInfoProto| {
+        let gives = |node: &&NodeProto| output.name.as_ref().is_some_and(|name| node.output.contains(name));
+        let node = graph.node.iter().find(gives)?;
+        let is_needed = |name: Option<&str>| name.is_some_and(|name| node.input.iter().any(|input| input == name));
+        let mut part = graph.clone();
+        part.node.retain(|other| other == node || is_needed(other.output.first().map(String::as_str)));
+        part.initializer.retain(|tensor| is_needed(tensor.name.as_deref()));
+        part.input.retain(|info| is_needed(info.name.as_deref()));
+        part.output = vec![output.clone()];
+        let feeds = job.feeds.iter().filter(|(name, _)| is_needed(Some(name))).cloned().collect();
+        Some(Job { model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec(), feeds })
+    };
+    graph.output.iter().filter_map(of).collect()
 }
 
 fn is(job: &Job, operator: &str) -> bool {

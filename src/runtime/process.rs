@@ -305,6 +305,8 @@ impl Process {
             let _ = self.child.kill();
             self.child.wait().ok()
         });
+        // Its last words may still be on their way.
+        thread::sleep(LOOK);
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect::<Vec<u8>>();
         let words = String::from_utf8_lossy(&words).trim().to_owned();
         let mut message = status.map_or_else(|| "it ended".to_owned(), |status| status.to_string());

@@ -261,10 +261,10 @@ fn a_seed_gives_the_same_cases_for_ever() {
     let generator = Generator::default();
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    Flatten@20 axis=-2 float[2,1,1]:special:input(symbolic)
-    Flatten@12 axis=-1 float8e5m2fnuz[11]:constant(typed)
-    Shape@9 complex128[17,64,1,2,1,1,1,1]
-    Reshape@24 complex64[64,32]:special:input(symbolic) int64[6]{2,2,2,2,16,8}:input(shared)
-    Shape@14 uint16[3,7]:special
+    Flatten@20 axis=-2 float[1,1]:special:input(symbolic)
+    Flatten@12 axis=-3 uint2[17,3,1]:input(shared)
+    Shape@9 float[0,64]:special
+    Reshape@24 int16[32,1]:special:initializer(typed) int64[6]{2,2,1,1,4,2}
+    Shape@14 float16[]:initializer(typed)
     ");
 }

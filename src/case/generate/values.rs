@@ -8,16 +8,17 @@ use crate::tensor::product;
 /// The most elements that drawn data has.
 const MAX_DRAWN: i64 = 4096;
 
-/// Dims of data: ranks 0 to 12, rarely 33 and 64; sizes 0, 1, primes and powers of two.
+/// Dims of data: ranks 0 to 12, seldom 33 and 64, where one case may take a runtime as long as a thousand others; sizes 0,
+/// 1, primes and powers of two.
 pub(super) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
-    let rank = match u.int_in_range(0_u8..=99)? {
-        0..=9 => 0,
-        10..=27 => 1,
-        28..=49 => 2,
-        50..=69 => 3,
-        70..=93 => u.int_in_range(4_u8..=8)?,
-        94..=97 => u.int_in_range(9_u8..=12)?,
-        98 => 33,
+    let rank = match u.int_in_range(0_u16..=9999)? {
+        0..=999 => 0,
+        1000..=2799 => 1,
+        2800..=4999 => 2,
+        5000..=6999 => 3,
+        7000..=9599 => u.int_in_range(4_u8..=8)?,
+        9600..=9993 => u.int_in_range(9_u8..=12)?,
+        9994..=9997 => 33,
         _ => 64,
     };
     let mut dims = Vec::with_capacity(usize::from(rank));
