@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
+use onnx_crosscheck::case::{Case, Generator};
 use serde_json::Value;
 
 /// Runs where a campaign may leave its folder.
@@ -147,6 +148,25 @@ fn a_campaign_of_one_operator_draws_no_other() {
     let (_, out, _) = run(&[&campaign[..], &["--output", folder.path().to_str().unwrap()]].concat());
     assert!(out.contains("of Shape") && !out.contains("of Flatten") && !out.contains("of Reshape"), "{out}");
     assert!(!out.contains("onnxruntime"), "{out}");
+}
+
+#[test]
+fn the_cases_of_a_seed_are_printed_and_stay_what_they_are_with_every_element_written_out() {
+    let cases = |more: &[&str]| {
+        let (code, out, error) = run(&[&["cases", "--seed", "7", "--cases", "1000"], more].concat());
+        assert_eq!(code, 0, "{error}");
+        out.lines().map(|line| line.parse().unwrap()).collect::<Vec<Case>>()
+    };
+    let (short, long) = (cases(&[]), cases(&["--elements"]));
+    assert_eq!(short.len(), 1000);
+    assert_ne!(short, long);
+    for (short, long) in short.iter().zip(&long) {
+        assert_eq!(short.tensors(), long.tensors(), "{short}");
+        assert_eq!((short.opset, &short.attributes), (long.opset, &long.attributes));
+    }
+    // The end of the stream is what the generator draws.
+    assert!((0..1000).any(|index| Generator::default().case(7, index).case == short[999]));
+    assert!(cases(&["--operator", "shape"]).iter().all(|case| case.operator.name == "Shape"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::tensor::{Class, ElementType, FloatFormat, Tensor, element_count, mask};
+use crate::tensor::{Class, ElementType, Elements, FloatFormat, Tensor, element_count, mask};
 
 /// What the elements of an operand are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +34,16 @@ impl Contents {
             Tensor::from_element_bits(element_type, dims.to_vec(), self.bits(element_type, count))
         };
         made.expect("as many elements are made as the dims hold")
+    }
+
+    /// The elements of a tensor one by one. Bytes of a string that are not UTF-8, which no case has, are replaced.
+    pub fn of(tensor: &Tensor) -> Contents {
+        match tensor.elements() {
+            Elements::Packed(_) => Contents::Bits((0..tensor.len()).map(|index| tensor.element_bits(index)).collect()),
+            Elements::Strings(strings) => {
+                Contents::Strings(strings.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect())
+            }
+        }
     }
 
     fn bits(&self, element_type: ElementType, count: usize) -> Vec<u128> {
@@ -141,7 +151,6 @@ fn special_floats(format: FloatFormat, width: u32) -> Vec<u128> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::Elements;
 
     #[test]
     fn every_type_has_contents_of_every_kind() {

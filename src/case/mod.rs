@@ -146,6 +146,13 @@ impl Case {
         self.operands.iter().map(|operand| operand.as_ref().map(Operand::tensor)).collect()
     }
 
+    /// The same case with every element of its operands written out.
+    pub fn with_elements(&self) -> Case {
+        let written = |operand: &Operand| Operand { contents: Contents::of(&operand.tensor()), ..operand.clone() };
+        let operands = self.operands.iter().map(|operand| operand.as_ref().map(written)).collect();
+        Case { operands, ..self.clone() }
+    }
+
     /// What the specification demands of the case, whose operands are `tensors`.
     pub fn expectation(&self, tensors: &[Option<Tensor>]) -> Expectation {
         self.operator.evaluate(self.opset, &self.attributes, tensors)

@@ -102,14 +102,17 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
     name.trim().parse()
 }
 
+/// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
+pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64) -> Stream {
+    Stream::new(Generator::new(operators), seed, ledger.entries.iter().map(Known::case).collect())
+}
+
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let journal = arguments.common.journal()?;
     let (seed, operators, limits) = arguments.with(journal.kept());
     let described = json!({ "seed": seed, "operators": operators.iter().map(|o| o.name).collect::<Vec<_>>() });
     let ledger = Ledger::load()?;
-    // Known issues come first, so that one that no longer shows is seen at once.
-    let first = ledger.entries.iter().map(Known::case).collect();
-    let source = Stream::new(Generator::new(operators), seed, first);
+    let source = stream(&ledger, operators, seed);
     let what = format!("Seed {seed}");
     Ok(conduct(&source, described, &limits, &arguments.common, &ledger, journal, &what)?.ending)
 }

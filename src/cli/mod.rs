@@ -2,6 +2,7 @@
 
 mod bisect;
 mod campaign;
+mod cases;
 mod compare;
 mod coverage;
 mod exhaust;
@@ -36,6 +37,7 @@ struct Arguments {
 enum Command {
     Run(run::Arguments),
     Campaign(campaign::Arguments),
+    Cases(cases::Arguments),
     Exhaust(exhaust::Arguments),
     Coverage(coverage::Arguments),
     Known(known::Arguments),
@@ -111,6 +113,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
+        Command::Cases(arguments) => cases::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),

@@ -1,0 +1,39 @@
+//! `crosscheck cases`: the cases of a campaign, for other programs to use.
+
+use std::io::{self, BufWriter, Write};
+
+use super::Ending;
+use super::campaign::{operator, stream};
+use crate::campaign::Source;
+use crate::finding::Ledger;
+use crate::operator::{OPERATORS, Operator};
+
+/// Print the cases that a campaign of the same seed and operators runs, one a line
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck cases --seed 7 --cases 1000 | crosscheck run -")]
+pub(super) struct Arguments {
+    /// How many cases to print: those of the known issues, those of the catalogue, and then what the seed gives
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    cases: u64,
+    /// The seed: the same one gives the same cases on every machine
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Operators to draw cases of, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
+    /// Write out every element, in place of `:random(7)`, `:special` and those that count up
+    #[arg(long)]
+    elements: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
+    let source = stream(&Ledger::load()?, operators, arguments.seed);
+    let mut out = BufWriter::new(io::stdout().lock());
+    for generated in (0..arguments.cases).map_while(|index| source.case(index)) {
+        let case = if arguments.elements { generated.case.with_elements() } else { generated.case };
+        writeln!(out, "{case}")?;
+    }
+    out.flush()?;
+    Ok(Ending::NothingWrong)
+}
