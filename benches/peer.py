@@ -1,4 +1,4 @@
-"""How many cases a CPU-second is enough for: a plain loop in Python, and `crosscheck campaign` on the same cases.
+"""Verdicts per CPU-second: a plain loop in Python, and `crosscheck campaign` on the same cases.
 
     cargo build --release
     python3 -m venv venv && venv/bin/pip install onnx==1.22.0 onnxruntime==1.31.1
@@ -6,7 +6,7 @@
 
 The loop builds a model with onnx.helper, checks it with onnx.checker, runs it on onnxruntime with one thread, and compares
 what came of it with onnx.reference. Reading the cases and starting Python are not counted. Of crosscheck everything is: its
-start, its processes, and the cases that Python cannot judge, though only those that both judge are divided by the time.
+start, its processes, and the cases that Python cannot judge, though only those that both judge are divided by the time. A verdict is one on one case on one runtime.
 """
 
 import argparse
@@ -144,11 +144,11 @@ def peer(cases, verdicts):
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     start = time.process_time()
     verdicts.update(verdict(case, options) for case in cases)
-    return time.process_time() - start
+    return len(cases) / (time.process_time() - start)
 
 
-def campaign(crosscheck, *arguments):
-    """CPU-seconds, user and system, of a campaign with all its processes."""
+def campaign(judged, crosscheck, *arguments):
+    """Verdicts on so many cases per CPU-second, user and system, of a campaign with all its processes."""
     spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     with tempfile.TemporaryDirectory() as folder:
         start = spent()
@@ -156,7 +156,8 @@ def campaign(crosscheck, *arguments):
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise SystemExit(done.stderr)
-        return spent() - start
+        runtimes = re.search("; runtimes: (.*)", done.stderr).group(1).split(", ")
+        return judged * len(runtimes) / (spent() - start)
 
 
 def main():
@@ -179,14 +180,15 @@ def main():
             skipped[str(why)] += 1
     sides = {
         f"Python, onnxruntime {onnxruntime.__version__}": lambda: peer(cases, verdicts),
-        "crosscheck, onnxruntime alone": lambda: campaign(crosscheck, *stream, "--runtimes", "onnxruntime/all"),
-        "crosscheck, every runtime": lambda: campaign(crosscheck, *stream),
     }
+    for runtimes in "onnxruntime/all", "onnxruntime,tract":
+        command = [crosscheck, *stream, "--runtimes", runtimes]
+        sides[f"crosscheck, {runtimes}"] = lambda command=command: campaign(len(cases), *command)
     # All sides in each run, so that whatever else the machine does meets every one of them.
-    rates = [{side: len(cases) / work() for side, work in sides.items()} for _ in range(arguments.runs)]
+    rates = [{side: work() for side, work in sides.items()} for _ in range(arguments.runs)]
     print(f"Seed {arguments.seed}: both judge {len(cases)} of {arguments.cases} cases; Python skips", dict(skipped))
     print("Python's verdicts in each run:", {name: count // arguments.runs for name, count in verdicts.items()})
-    print(f"Cases per CPU-second, and how many times those of Python; medians of {arguments.runs} runs (lowest-highest):")
+    print(f"Verdicts per CPU-second, and how many times those of Python; medians of {arguments.runs} runs (lowest-highest):")
     for side in sides:
         found = [rate[side] for rate in rates]
         ratio = statistics.median(rate[side] / next(iter(rate.values())) for rate in rates)
