@@ -7,6 +7,7 @@ mod compare;
 mod coverage;
 mod exhaust;
 mod known;
+mod replay;
 mod run;
 mod runtimes;
 mod save;
@@ -36,6 +37,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Arguments),
+    Replay(replay::Arguments),
     Campaign(campaign::Arguments),
     Cases(cases::Arguments),
     Exhaust(exhaust::Arguments),
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
     runtime::take_no_back_traces();
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Cases(arguments) => cases::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),

@@ -6,6 +6,7 @@ mod extent;
 mod known;
 mod minimize;
 mod regression;
+mod replay;
 mod report;
 mod triage;
 
@@ -17,6 +18,7 @@ pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, pending_snapshot, snapshot};
+pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
 pub use report::{Report, one_line};
 pub use triage::{Sorted, Triage, triage};
 

@@ -2,6 +2,7 @@
 
 pub mod proto;
 pub mod tensor_proto;
+pub mod test_data;
 
 use std::collections::HashMap;
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::model::proto::{GraphProto, ModelProto, NodeProto, attribute_type};
 use crate::model::{Job, read_attribute, tensor_proto};
-use crate::operator::{Expectation, Operator, Rule};
+use crate::operator::{Expectation, NEWEST_OPSET, Operator, Rule};
 use crate::tensor::Tensor;
 
 pub(super) static KIND: Kind = Kind {
@@ -51,33 +51,69 @@ fn execute(job: &Job) -> Execution {
 }
 
 fn run(job: &Job) -> Result<Execution, String> {
-    let model = ModelProto::decode(&job.model[..]).map_err(|error| format!("not a model: {error}"))?;
-    let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
-    let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
-    let opset = u8::try_from(opset).map_err(|_| format!("opset {opset} is out of range"))?;
-    let graph = model.graph.as_ref().ok_or("the model has no graph")?;
-    let mut values = constants(graph)?;
+    let (graph, opset) = read(job)?;
+    let mut values = constants(&graph)?;
     values.extend(job.feeds.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())));
     for node in &graph.node {
         if node.op_type.as_deref() == Some("Constant") {
             continue;
         }
-        match evaluate(node, opset, &values)? {
-            Ok(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),
-            Err(rule) => return Ok(refusal(rule)),
+        let expectation = evaluate(node, opset, &values)?;
+        match (expectation.outputs(), expectation.rule()) {
+            (Some(outputs), _) => values.extend(node.output.iter().map(String::as_str).zip(outputs.to_vec())),
+            (None, Some(rule)) => return Ok(refusal(rule)),
+            (None, None) => unreachable!("a defined expectation has outputs"),
         }
     }
-    let outputs = graph.output.iter().map(|output| {
-        let name = output.name.as_deref().unwrap_or("");
-        values.get(name).cloned().ok_or_else(|| format!("nothing gives the output `{name}`"))
-    });
-    let outputs = outputs.collect::<Result<Vec<Tensor>, String>>()?;
+    let outputs = outputs(&graph, &values)?;
     let declared = outputs.iter().map(|tensor| Declaration {
         element_type: Some(tensor.element_type()),
         dims: Some(tensor.dims().iter().map(|&d| Some(d)).collect()),
     });
     let declared = declared.collect();
     Ok(Execution::answer(outputs.into_iter().map(Output::new).collect(), declared))
+}
+
+/// What the specification demands of a job. It is consulted where every node is of an operator that is implemented here,
+/// and where one that is not defined stands alone: an error says why it was not.
+pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
+    let (graph, opset) = read(job)?;
+    if opset > NEWEST_OPSET {
+        return Err(format!("opset {opset} is newer than {NEWEST_OPSET}, the newest that is known here"));
+    }
+    let nodes = || graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant"));
+    // An operator that is not known is the reason to give, whatever else cannot be read.
+    nodes().try_for_each(|node| known(node).map(|_| ()))?;
+    let mut values = constants(&graph)?;
+    values.extend(job.feeds.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())));
+    for node in nodes() {
+        match evaluate(node, opset, &values)? {
+            Expectation::Defined(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),
+            open if nodes().count() == 1 => return Ok(open),
+            open => {
+                let rule = open.rule().map(|rule| rule.to_string()).unwrap_or_default();
+                return Err(format!("one node among others is invalid or left open ({rule})"));
+            }
+        }
+    }
+    outputs(&graph, &values).map(Expectation::Defined)
+}
+
+/// The graph of a job, and its opset.
+fn read(job: &Job) -> Result<(GraphProto, u8), String> {
+    let model = ModelProto::decode(&job.model[..]).map_err(|error| format!("not a model: {error}"))?;
+    let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
+    let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
+    let opset = u8::try_from(opset).map_err(|_| format!("opset {opset} is out of range"))?;
+    Ok((model.graph.ok_or("the model has no graph")?, opset))
+}
+
+fn outputs(graph: &GraphProto, values: &HashMap<&str, Tensor>) -> Result<Vec<Tensor>, String> {
+    let outputs = graph.output.iter().map(|output| {
+        let name = output.name.as_deref().unwrap_or("");
+        values.get(name).cloned().ok_or_else(|| format!("nothing gives the output `{name}`"))
+    });
+    outputs.collect()
 }
 
 /// The initializers and the outputs of Constant nodes.
@@ -93,9 +129,17 @@ fn constants(graph: &GraphProto) -> Result<HashMap<&str, Tensor>, String> {
         .collect()
 }
 
-fn evaluate(node: &NodeProto, opset: u8, values: &HashMap<&str, Tensor>) -> Result<Result<Vec<Tensor>, Rule>, String> {
+/// The operator of a node.
+fn known(node: &NodeProto) -> Result<&'static Operator, String> {
     let op_type = node.op_type.as_deref().unwrap_or("");
-    let operator: &'static Operator = op_type.parse().map_err(|error| format!("{error}"))?;
+    match node.domain.as_deref().unwrap_or("") {
+        "" | "ai.onnx" => op_type.parse().map_err(|error| format!("{error}")),
+        domain => Err(format!("no operator `{domain}.{op_type}` here: only the default domain is known")),
+    }
+}
+
+fn evaluate(node: &NodeProto, opset: u8, values: &HashMap<&str, Tensor>) -> Result<Expectation, String> {
+    let operator = known(node)?;
     let attributes = node.attribute.iter().map(|proto| {
         read_attribute(proto)
             .ok_or_else(|| format!("attribute `{}` cannot be read", proto.name.as_deref().unwrap_or("")))
@@ -107,14 +151,7 @@ fn evaluate(node: &NodeProto, opset: u8, values: &HashMap<&str, Tensor>) -> Resu
         (name, None) => Err(format!("nothing gives the input `{name}`")),
     });
     let inputs = inputs.collect::<Result<Vec<_>, String>>()?;
-    let expectation = operator.evaluate(opset, &attributes, &inputs);
-    Ok(match expectation.outputs() {
-        Some(outputs) => Ok(outputs.to_vec()),
-        None => Err(match expectation {
-            Expectation::Reject { rule, .. } | Expectation::Unspecified { rule, .. } => rule,
-            Expectation::Defined(_) => unreachable!("a defined expectation has outputs"),
-        }),
-    })
+    Ok(operator.evaluate(opset, &attributes, &inputs))
 }
 
 fn refusal(rule: Rule) -> Execution {

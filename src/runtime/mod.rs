@@ -21,6 +21,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
 pub use process::Limits;
 pub use table::{Row, by_number, select};

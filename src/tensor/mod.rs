@@ -2,6 +2,7 @@
 //!
 //! Nothing here computes with elements. The operators of this project only move them, so equality is equality of bits.
 
+mod close;
 mod compare;
 mod element_type;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use close::{ABSOLUTE, RELATIVE, are_close};
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
 

@@ -1,0 +1,252 @@
+//! Test data on every runtime. Whoever knows best is held to be right: the specification where the model is one of operators
+//! that are implemented in-house; elsewhere the stored outputs; and where there are none, nobody, and the runtimes are
+//! compared with each other.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::one_line;
+use crate::case::describe;
+use crate::model::test_data::{DataSet, Folder, TestDataError};
+use crate::operator::Expectation;
+use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId};
+use crate::tensor::{Tensor, are_close};
+use crate::verdict::{Judgement, Tolerance, judge, reaction};
+
+/// What the stored outputs are called among the witnesses.
+pub const STORED: &str = "stored output";
+/// Elements of a tensor that are shown at the most.
+const SHOWN: usize = 16;
+
+/// One data set of a folder, or a folder that could not be used.
+#[derive(Debug, Serialize)]
+pub struct Replay {
+    pub folder: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_set: Option<String>,
+    #[serde(flatten)]
+    pub came: Came,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Came {
+    Judged(Trial),
+    /// It may be right, but cannot be replayed here: why.
+    NotSupported(String),
+    /// It cannot be right: the file, and what is wrong with it.
+    Error(String),
+}
+
+/// All that was heard of one data set.
+#[derive(Debug, Serialize)]
+pub struct Trial {
+    /// Who is held to be right.
+    pub authority: Authority,
+    /// Why no specification was consulted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_consulted: Option<String>,
+    /// What the authority says; empty if there is none.
+    pub demand: String,
+    pub witnesses: Vec<Witness>,
+    /// Runtimes that deviate from the stored outputs and agree with each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub finding: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Authority {
+    Specification,
+    StoredOutput,
+    Nobody,
+}
+
+/// The stored outputs, or a runtime.
+#[derive(Debug, Serialize)]
+pub struct Witness {
+    pub name: String,
+    pub version: String,
+    /// `agrees`, `tolerated`, `unsupported` or `wrong`; where nobody is held to be right, `differs`.
+    pub kind: &'static str,
+    pub sentence: String,
+    /// The runtime's own words; empty after an answer.
+    pub message: String,
+    /// What it answered.
+    pub answer: String,
+}
+
+/// Replays every data set of a folder.
+pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Vec<Replay> {
+    let entry = |data_set: Option<&Path>, came| {
+        let data_set = data_set.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        Replay { folder: path.display().to_string(), data_set, came }
+    };
+    let failed = |error: TestDataError| match error {
+        TestDataError::Foreign { .. } => Came::NotSupported(error.to_string()),
+        _ => Came::Error(error.to_string()),
+    };
+    let folder = match Folder::open(path) {
+        Ok(folder) => folder,
+        Err(error) => return vec![entry(None, failed(error))],
+    };
+    let replay_one = |data_set: &Path, runtimes: &mut [Box<dyn Runtime>]| match folder.data_set(data_set) {
+        Ok(data) => Came::Judged(Trial::new(data, runtimes)),
+        Err(error) => failed(error),
+    };
+    folder.data_sets.iter().map(|data_set| entry(Some(data_set), replay_one(data_set, runtimes))).collect()
+}
+
+impl Trial {
+    fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>]) -> Trial {
+        let demand = runtime::demand(&data.job);
+        let mut ids = runtime::ids(runtimes);
+        let jobs = [data.job];
+        let mut executions: Vec<Execution> =
+            runtimes.iter_mut().map(|runtime| runtime.execute(&jobs).remove(0)).collect();
+        let stored = data.outputs.map(|outputs| outputs.into_iter().map(Output::new).collect::<Vec<_>>());
+        if let Some(stored) = &stored {
+            ids.insert(0, RuntimeId { name: STORED.to_owned(), version: String::new(), configuration: String::new() });
+            executions.insert(0, Execution::answer(stored.clone(), vec![]));
+        }
+        let (expectation, authority, not_consulted) = match (demand, &stored) {
+            (Ok(expectation), _) => (Some(expectation), Authority::Specification, None),
+            (Err(why), Some(_)) => (first_answer(&executions), Authority::StoredOutput, Some(why)),
+            (Err(why), None) => (first_answer(&executions), Authority::Nobody, Some(why)),
+        };
+        let given = executions.iter().map(|execution| shown(&execution.outcome)).collect::<Vec<_>>();
+        let note = stored.as_deref().and_then(|stored| agreement_against(stored, &ids, &executions));
+        if let (Some(Expectation::Defined(expected)), Some(_)) = (&expectation, &not_consulted) {
+            executions.iter_mut().for_each(|execution| forgive(expected, execution));
+        }
+        let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
+        let judgements = expectation.as_ref().map(|expectation| judge(expectation, &results));
+        let reference = ids.iter().zip(&executions).find(|(_, e)| is_answer(&e.outcome)).map(|(id, _)| id.to_string());
+        let witnesses: Vec<Witness> = results
+            .iter()
+            .zip(given)
+            .enumerate()
+            .map(|(index, ((id, execution), answer))| {
+                let judgement = judgements.as_ref().map(|judgements| &judgements[index]);
+                let (kind, sentence) = opinion(judgement, execution, authority, reference.as_deref());
+                let message = one_line(&execution.message);
+                Witness { name: id.to_string(), version: id.version.clone(), kind, sentence, message, answer }
+            })
+            .collect();
+        Trial {
+            authority,
+            not_consulted,
+            demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
+            finding: witnesses.iter().any(|witness| matches!(witness.kind, "wrong" | "differs")),
+            witnesses,
+            note,
+        }
+    }
+}
+
+fn is_answer(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Answer(_))
+}
+
+fn first_answer(executions: &[Execution]) -> Option<Expectation> {
+    executions.iter().find_map(|execution| match &execution.outcome {
+        Outcome::Answer(outputs) => {
+            Some(Expectation::Defined(outputs.iter().map(|output| output.tensor.clone()).collect()))
+        }
+        _ => None,
+    })
+}
+
+/// Puts the expected output in the place of one that is close to it: no text promises every bit of an operator that
+/// computes.
+fn forgive(expected: &[Tensor], execution: &mut Execution) {
+    if let Outcome::Answer(outputs) = &mut execution.outcome {
+        for (output, expected) in outputs.iter_mut().zip(expected) {
+            if are_close(expected, &output.tensor) {
+                output.tensor = expected.clone();
+            }
+        }
+    }
+}
+
+/// Whether two outcomes are answers that are close to each other.
+fn agree(a: &[Output], b: &[Output]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| a.native_type == b.native_type && are_close(&a.tensor, &b.tensor))
+}
+
+/// Says so if runtimes of different names agree with each other and not with the stored outputs: then these are the ones to
+/// doubt.
+fn agreement_against(stored: &[Output], ids: &[RuntimeId], executions: &[Execution]) -> Option<String> {
+    let answers = ids.iter().zip(executions).filter_map(|(id, execution)| match &execution.outcome {
+        Outcome::Answer(outputs) if !agree(stored, outputs) => Some((id, outputs)),
+        _ => None,
+    });
+    let answers: Vec<(&RuntimeId, &Vec<Output>)> = answers.collect();
+    answers.iter().find_map(|(_, reference)| {
+        let together: Vec<&RuntimeId> =
+            answers.iter().filter(|(_, outputs)| agree(reference, outputs)).map(|(id, _)| *id).collect();
+        let names: BTreeSet<&str> = together.iter().map(|id| id.name.as_str()).collect();
+        let list = together.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        (names.len() > 1).then(|| format!("{list} agree with each other, and not with the {STORED}"))
+    })
+}
+
+/// What is thought of a witness, and why.
+fn opinion(
+    judgement: Option<&Judgement>,
+    execution: &Execution,
+    authority: Authority,
+    reference: Option<&str>,
+) -> (&'static str, String) {
+    let said = || reaction(&execution.outcome).to_owned();
+    match judgement {
+        Some(Judgement::Agrees) => ("agrees", String::new()),
+        Some(Judgement::Tolerated(Tolerance::Rule(rule))) => ("tolerated", format!("the texts leave room ({rule})")),
+        Some(Judgement::Tolerated(Tolerance::NanPayload)) => {
+            ("tolerated", "the payload of a NaN is changed".to_owned())
+        }
+        Some(Judgement::Unsupported(_)) => ("unsupported", said()),
+        Some(Judgement::Wrong(found)) => {
+            let sentence = found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and ");
+            match (authority, reference) {
+                (Authority::Nobody, Some(reference)) => ("differs", format!("{sentence}, unlike {reference}")),
+                _ => ("wrong", sentence),
+            }
+        }
+        // Nobody answers, so nobody is contradicted.
+        None => match &execution.outcome {
+            Outcome::Unsupported(_) | Outcome::Refused { .. } | Outcome::Unclassified { .. } => ("unsupported", said()),
+            _ => ("wrong", said()),
+        },
+    }
+}
+
+/// What is demanded, in words.
+fn demanded(expectation: &Expectation) -> String {
+    match (expectation, expectation.outputs()) {
+        (Expectation::Defined(_), Some(outputs)) => list(outputs.iter()),
+        (Expectation::Reject { rule, .. }, _) => format!("a refusal ({rule})"),
+        (_, leaning) => {
+            let leaning = leaning.map_or("a refusal".to_owned(), |outputs| list(outputs.iter()));
+            let rule = expectation.rule().map(|rule| rule.to_string()).unwrap_or_default();
+            format!("nothing for certain ({rule}); the texts lean to {leaning}")
+        }
+    }
+}
+
+fn list<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> String {
+    tensors.map(|tensor| describe(tensor, SHOWN)).collect::<Vec<_>>().join(", ")
+}
+
+/// What came of it, in words.
+fn shown(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answer(outputs) => list(outputs.iter().map(|output| &output.tensor)),
+        _ => String::new(),
+    }
+}

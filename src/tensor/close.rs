@@ -1,0 +1,106 @@
+//! Comparison of floating-point results of operators that compute, of which no text promises every bit.
+
+use half::{bf16, f16};
+
+use super::{ElementType, Elements, Tensor};
+
+/// How far an element may be from the expected one: this part of it, and this much besides. The backend test runner of the
+/// `onnx` package allows the same.
+pub const RELATIVE: f64 = 1e-3;
+pub const ABSOLUTE: f64 = 1e-7;
+
+/// Whether two tensors are of the same type and dims, and hold the same elements or, as far as they are floating-point
+/// numbers of 16 bits or more, close ones. A NaN is close to every NaN, and an infinity to itself.
+pub fn are_close(expected: &Tensor, actual: &Tensor) -> bool {
+    if expected == actual {
+        return true;
+    }
+    let element_type = expected.element_type;
+    let is_same_form = element_type == actual.element_type && expected.dims == actual.dims;
+    let (Elements::Packed(_), true) = (&expected.elements, is_same_form) else { return false };
+    let Some(read) = parts(element_type) else { return false };
+    (0..expected.len()).all(|index| {
+        let (expected, actual) = (expected.element_bits(index), actual.element_bits(index));
+        expected == actual || read(expected).into_iter().zip(read(actual)).all(|(a, b)| is_close(a, b))
+    })
+}
+
+/// How the parts of an element are read, real and imaginary; a number has no imaginary part.
+fn parts(element_type: ElementType) -> Option<fn(u128) -> [f64; 2]> {
+    Some(match element_type {
+        ElementType::Float16 => |bits| [f16::from_bits(low(bits)).to_f64(), 0.0],
+        ElementType::Bfloat16 => |bits| [bf16::from_bits(low(bits)).to_f64(), 0.0],
+        ElementType::Float => |bits| [single(bits), 0.0],
+        ElementType::Double => |bits| [double(bits), 0.0],
+        ElementType::Complex64 => |bits| [single(bits), single(bits >> 32)],
+        ElementType::Complex128 => |bits| [double(bits), double(bits >> 64)],
+        _ => return None,
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only the element's own bits are wanted")]
+fn low(bits: u128) -> u16 {
+    bits as u16
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only the element's own bits are wanted")]
+fn single(bits: u128) -> f64 {
+    f32::from_bits(bits as u32).into()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "only the element's own bits are wanted")]
+fn double(bits: u128) -> f64 {
+    f64::from_bits(bits as u64)
+}
+
+#[expect(clippy::float_cmp, reason = "an infinity is close to nothing but itself")]
+fn is_close(expected: f64, actual: f64) -> bool {
+    if expected.is_finite() && actual.is_finite() {
+        (expected - actual).abs() <= ABSOLUTE + RELATIVE * expected.abs()
+    } else {
+        expected == actual || (expected.is_nan() && actual.is_nan())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(values: &[f32]) -> Tensor {
+        let dims = vec![i64::try_from(values.len()).unwrap()];
+        Tensor::from_element_bits(ElementType::Float, dims, values.iter().map(|v| u128::from(v.to_bits()))).unwrap()
+    }
+
+    #[test]
+    fn what_is_within_the_tolerance_is_close_and_what_is_beyond_it_is_not() {
+        let expected = floats(&[1000.0, 0.0, f32::INFINITY, f32::NAN]);
+        assert!(are_close(&expected, &floats(&[1000.9, -0.0, f32::INFINITY, -f32::NAN])));
+        for other in [[1001.1, 0.0, f32::INFINITY, f32::NAN], [1000.0, 2e-7, f32::INFINITY, f32::NAN]] {
+            assert!(!are_close(&expected, &floats(&other)), "{other:?}");
+        }
+        for other in [[1000.0, 0.0, f32::NEG_INFINITY, f32::NAN], [1000.0, 0.0, f32::MAX, f32::NAN]] {
+            assert!(!are_close(&expected, &floats(&other)), "{other:?}");
+        }
+        assert!(!are_close(&expected, &floats(&[1000.0, 0.0, f32::INFINITY, 1.0])));
+    }
+
+    #[test]
+    fn integers_types_and_dims_are_exact() {
+        assert!(!are_close(&Tensor::vector(&[100_000]), &Tensor::vector(&[100_001])));
+        let two = floats(&[1.0, 2.0]);
+        assert!(!are_close(&two, &two.with_dims(vec![2, 1]).unwrap()));
+        let half = |bits| Tensor::from_element_bits(ElementType::Float16, vec![1], [bits]).unwrap();
+        assert!(are_close(&half(0x3c00), &half(0x3c01)), "1 and 1.00098");
+        assert!(!are_close(&half(0x3c00), &half(0x3c02)));
+    }
+
+    #[test]
+    fn both_parts_of_a_complex_number_count() {
+        let complex = |re: f32, im: f32| {
+            let bits = u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32;
+            Tensor::from_element_bits(ElementType::Complex64, vec![1], [bits]).unwrap()
+        };
+        assert!(are_close(&complex(1.0, 2.0), &complex(1.0005, 2.0)));
+        assert!(!are_close(&complex(1.0, 2.0), &complex(1.0, 2.1)));
+    }
+}
