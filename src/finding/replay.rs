@@ -246,7 +246,13 @@ fn list<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> String {
 /// What came of it, in words.
 fn shown(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Answer(outputs) => list(outputs.iter().map(|output| &output.tensor)),
+        Outcome::Answer(outputs) => {
+            let outputs = outputs.iter().map(|output| match output.native_type {
+                Some(native) => format!("{} handed over as {}", describe(&output.tensor, SHOWN), native.name()),
+                None => describe(&output.tensor, SHOWN),
+            });
+            outputs.collect::<Vec<_>>().join(", ")
+        }
         _ => String::new(),
     }
 }

@@ -39,6 +39,7 @@ const PHRASES: &[Phrase] = {
         (&["Unhandled TensorProto_DataType"], Unsupported(Gap::ElementType)),
         (&["Unsupported model IR version"], Unsupported(Gap::Ir)),
         (&["only *guarantees* support for models stamped with official released onnx opset"], Unsupported(Gap::Opset)),
+        (&["is not a registered function/op"], Unsupported(Gap::Kernel)),
         (&["InvalidGraph:", "Unrecognized attribute"], Refused(Reason::Attribute)),
         (&["InvalidGraph:", "Mismatched attribute type"], Refused(Reason::Attribute)),
         (&["InvalidGraph:", "appeared multiple times"], Refused(Reason::Attribute)),

@@ -45,6 +45,11 @@ const PHRASES: &[Phrase] = {
         (&["Can not compute a shape with square of symbols"], Unsupported(Gap::DynamicShape)),
         (&["Undetermined symbol in expression"], Refused(Reason::Symbol)),
         (&["TDim is not a number"], Refused(Reason::Symbol)),
+        // Of operators that are replayed and not generated.
+        (&["Unimplemented("], Unsupported(Gap::Kernel)),
+        (&["as a constant"], Unsupported(Gap::DynamicShape)),
+        (&["to be a const"], Unsupported(Gap::DynamicShape)),
+        (&["must be a const"], Unsupported(Gap::DynamicShape)),
         (&["attribute '", "expected "], Refused(Reason::Attribute)),
         (&["Wrong input number"], Refused(Reason::Inputs)),
         (&["ShapeError/OutOfBounds"], Refused(Reason::Data)),
