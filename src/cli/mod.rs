@@ -6,6 +6,7 @@ mod cases;
 mod compare;
 mod coverage;
 mod exhaust;
+mod export;
 mod known;
 mod replay;
 mod run;
@@ -44,6 +45,7 @@ enum Command {
     Coverage(coverage::Arguments),
     Known(known::Arguments),
     Save(save::Arguments),
+    Export(export::Arguments),
     Runtimes(runtimes::Arguments),
     Bisect(bisect::Arguments),
     Compare(compare::Arguments),
@@ -121,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
         Command::Runtimes(arguments) => runtimes::run(&arguments),
         Command::Bisect(arguments) => bisect::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

@@ -6,7 +6,7 @@ use anyhow::Context;
 use comfy_table::{Table, presets};
 
 use super::Ending;
-use crate::runtime::table::{State, rows};
+use crate::runtime::table::{REFERENCE, State, reference, rows};
 use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Fetch the library of an onnxruntime release, or build the worker of a tract release
+    /// Fetch the library of an onnxruntime release, build the worker of a tract release, or install `onnx-reference`
     Install {
         /// The release, such as `onnxruntime@1.26.0`
         release: String,
@@ -43,6 +43,13 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
         table.add_row([row.id.to_string(), row.kind.clone(), version, state]);
     }
     writeln!(to, "{}", table.trim_fmt())?;
+    if let Some(row) = reference() {
+        let state = match row.state() {
+            State::NotAvailable(why) => why,
+            _ => format!("onnx {} is ready", provision::REFERENCE_VERSION),
+        };
+        writeln!(to, "\nTakes part where it is named: {REFERENCE} ({state})")?;
+    }
     let others = provision::other_releases()?;
     if !others.is_empty() {
         writeln!(to, "\nOther releases that are ready: {}", others.join(", "))?;
@@ -67,6 +74,12 @@ fn state(row: &Row) -> anyhow::Result<(String, String)> {
 }
 
 fn install(release: &str) -> anyhow::Result<()> {
+    if release == REFERENCE {
+        let path = provision::install_reference()?;
+        let opened = open_apart(&select(Some(release))?, Limits::default())?;
+        println!("{release} {} is ready: {}", opened[0].id().version, path.display());
+        return Ok(());
+    }
     let (name, version) = release.split_once('@').with_context(|| {
         format!("`{release}` names no release: a release is written NAME@VERSION, such as onnxruntime@1.26.0")
     })?;

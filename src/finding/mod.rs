@@ -2,6 +2,7 @@
 
 mod bisect;
 mod drift;
+mod export;
 mod extent;
 mod known;
 mod minimize;
@@ -14,6 +15,7 @@ use std::fmt;
 
 pub use bisect::{Bisection, bisect};
 pub use drift::{Comparison, Drift, Kind as DriftKind, in_words};
+pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};

@@ -13,7 +13,7 @@ use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
 use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId};
 use crate::tensor::{Tensor, are_close};
-use crate::verdict::{Judgement, Tolerance, judge, reaction};
+use crate::verdict::{Discrepancy, Judgement, Tolerance, judge, reaction};
 
 /// What the stored outputs are called among the witnesses.
 pub const STORED: &str = "stored output";
@@ -121,7 +121,9 @@ impl Trial {
         let given = executions.iter().map(|execution| shown(&execution.outcome)).collect::<Vec<_>>();
         let note = stored.as_deref().and_then(|stored| agreement_against(stored, &ids, &executions));
         if let (Some(Expectation::Defined(expected)), Some(_)) = (&expectation, &not_consulted) {
-            executions.iter_mut().for_each(|execution| forgive(expected, execution));
+            for execution in &mut executions {
+                forgive(expected, execution);
+            }
         }
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
         let judgements = expectation.as_ref().map(|expectation| judge(expectation, &results));
@@ -212,7 +214,12 @@ fn opinion(
         }
         Some(Judgement::Unsupported(_)) => ("unsupported", said()),
         Some(Judgement::Wrong(found)) => {
-            let sentence = found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and ");
+            let sentence = |d: &Discrepancy| match (d, authority) {
+                // Whether the model is valid, only a specification could say.
+                (Discrepancy::RefusesValid, Authority::StoredOutput | Authority::Nobody) => said(),
+                _ => d.sentence().to_owned(),
+            };
+            let sentence = found.iter().map(sentence).collect::<Vec<_>>().join(" and ");
             match (authority, reference) {
                 (Authority::Nobody, Some(reference)) => ("differs", format!("{sentence}, unlike {reference}")),
                 _ => ("wrong", sentence),

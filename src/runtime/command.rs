@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::process::{Answers, Isolated, Next, Protocol};
+use super::table::State;
 use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
 use crate::case::Encoding;
 use crate::model::proto::TensorProto;
@@ -101,6 +102,9 @@ pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
 
 impl Protocol for JsonLines {
     fn command(&self, row: &Row) -> Result<Command, String> {
+        if let State::NotAvailable(why) = row.state() {
+            return Err(why);
+        }
         let (program, arguments) = row.command.split_first().ok_or("its row names no command")?;
         let mut command = Command::new(program);
         command.args(arguments);

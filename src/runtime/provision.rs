@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::files::sha256;
+use crate::files::{sha256, write_whole};
 
 /// The release of onnxruntime under test.
 pub const ONNXRUNTIME_VERSION: &str = "1.31.1";
@@ -90,6 +90,11 @@ pub enum ProvisionError {
     Io { path: PathBuf, error: io::Error },
     #[error("the wheel of onnxruntime cannot be unpacked: {0}")]
     Wheel(String),
+    #[error(
+        "the reference evaluator cannot be installed: {0}. Install Python 3 with pip and venv, and see that it reaches a \
+         package index that has onnx {REFERENCE_VERSION}"
+    )]
+    Reference(String),
     #[error("the worker of {0} {1} cannot be built: {2}")]
     Worker(String, String, String),
 }
@@ -219,6 +224,51 @@ fn extract_library(wheel: Vec<u8>, mut to: &File) -> Result<(), String> {
     let mut member = archive.by_name(&name).map_err(|error| error.to_string())?;
     io::copy(&mut member, &mut to).map_err(|error| error.to_string())?;
     Ok(())
+}
+
+/// The reference evaluator of the `onnx` package, as a program that speaks the protocol of the kind `command`.
+const REFERENCE_PROGRAM: &str = include_str!("onnx_reference.py");
+/// The release of the package.
+pub const REFERENCE_VERSION: &str = "1.22.0";
+const REFERENCE_FILE: &str = "onnx_reference.py";
+
+/// The interpreter and the program of the reference evaluator, where they are or will be once it is installed. The program
+/// is the last thing that is written.
+///
+/// # Errors
+/// If no cache directory is known.
+pub fn reference() -> Result<[PathBuf; 2], ProvisionError> {
+    let folder = cache(&format!("onnx-reference-{REFERENCE_VERSION}"))?;
+    let (bin, python) = if cfg!(windows) { ("Scripts", "python.exe") } else { ("bin", "python3") };
+    Ok([folder.join(bin).join(python), folder.join(REFERENCE_FILE)])
+}
+
+/// Makes a virtual environment with the `onnx` package, and puts the program into it.
+///
+/// # Errors
+/// If Python, its package index or the disk fails; the message says what to do.
+pub fn install_reference() -> Result<PathBuf, ProvisionError> {
+    let [interpreter, program] = reference()?;
+    let run = |command: &mut Command| {
+        let failed = |reason| Err(ProvisionError::Reference(reason));
+        // Standard output is for results.
+        match command.stdin(Stdio::null()).stdout(io::stderr()).status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => failed(format!("`{}` ended with {status}", command.get_program().display())),
+            Err(error) => failed(format!("`{}` cannot be started ({error})", command.get_program().display())),
+        }
+    };
+    let folder = program.parent().unwrap_or(Path::new("."));
+    if !program.is_file() {
+        eprintln!("Installing onnx {REFERENCE_VERSION} with pip, once; it goes to {}", folder.display());
+        run(Command::new(python()).args(["-m", "venv", "--clear"]).arg(folder))?;
+        let package = format!("onnx=={REFERENCE_VERSION}");
+        run(Command::new(&interpreter).args(["-m", "pip", "install", "-q", "--disable-pip-version-check", &package]))?;
+    }
+    // Again, since that of another version of this program may be there.
+    write_whole(&program, REFERENCE_PROGRAM.as_bytes())
+        .map_err(|error| ProvisionError::Io { path: program.clone(), error })?;
+    Ok(program)
 }
 
 /// The folder with the sources of workers, in a checkout.

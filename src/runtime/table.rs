@@ -11,6 +11,9 @@ use crate::files::read_text;
 /// The file with the user's own rows, in the folder that the program is run in.
 pub const FILE: &str = "runtimes.toml";
 
+/// The reference evaluator of the `onnx` package, which takes part where it is named. It is a witness like any other.
+pub const REFERENCE: &str = "onnx-reference";
+
 /// One runtime at one version in one configuration, and what it takes to open it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
@@ -85,6 +88,13 @@ impl Row {
                 Ok(path) => is_file(&path, State::ToBeProvisioned),
                 Err(error) => State::NotAvailable(error.to_string()),
             },
+            (Supply::Program, _) if is_reference(&self.command) => {
+                let install = format!("it is not installed: `crosscheck runtimes install {REFERENCE}` installs it");
+                self.command.iter().fold(State::Ready, |state, path| match state {
+                    State::Ready => is_file(&PathBuf::from(path), State::NotAvailable(install.clone())),
+                    missing => missing,
+                })
+            }
             (Supply::Program, _) => State::Ready,
         }
     }
@@ -144,6 +154,29 @@ impl Entry {
     }
 }
 
+/// The entry of the reference evaluator.
+fn reference_entry() -> Option<Entry> {
+    let command = provision::reference().ok()?.map(|path| path.display().to_string()).to_vec();
+    Some(Entry {
+        name: REFERENCE.to_owned(),
+        kind: "command".to_owned(),
+        version: None,
+        configurations: None,
+        library: None,
+        command,
+    })
+}
+
+/// Whether this is how the reference evaluator is started. The user may have a row of that name too.
+fn is_reference(command: &[String]) -> bool {
+    reference_entry().is_some_and(|entry| entry.command == command)
+}
+
+/// The row of the reference evaluator.
+pub fn reference() -> Option<Row> {
+    reference_entry()?.rows().pop()
+}
+
 /// The user's own entries, if there is a file of them.
 fn own_entries() -> Result<Vec<Entry>, OpenError> {
     match read_text(Path::new(FILE)) {
@@ -192,11 +225,16 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
     let listed = entries.len();
     // What a kind can be asked for though it takes no part by itself.
     entries.extend(kinds().filter(|kind| kind.supply != Supply::Program).map(Kind::entry));
+    entries.extend(reference_entry());
     let mut selected: Vec<Row> = Vec::new();
     for name in list.split(',').map(str::trim) {
         let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
         let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
+        if version.is_some() && entry.as_ref().is_some_and(|entry| is_reference(&entry.command)) {
+            let reason = format!("it is there at one version, {}: leave the version out", provision::REFERENCE_VERSION);
+            return Err(OpenError::new(format!("`{name}`"), reason));
+        }
         let entry = entry.map(|entry| Entry { version: version.map(str::to_owned).or(entry.version.clone()), ..entry });
         if let Some(fault) = entry.as_ref().and_then(Entry::fault) {
             return Err(OpenError::new(format!("`{name}`"), fault));
@@ -210,8 +248,10 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
             });
             let mut there: Vec<String> = there.collect();
             there.dedup();
-            let reason =
-                format!("there is no such runtime; there are {}, and other versions as NAME@VERSION", there.join(", "));
+            let reason = format!(
+                "there is no such runtime; there are {}, {REFERENCE}, and other versions as NAME@VERSION",
+                there.join(", ")
+            );
             return Err(OpenError::new(format!("`{name}`"), reason));
         }
         selected.extend(rows.into_iter().filter(|row| !selected.contains(row)).collect::<Vec<_>>());

@@ -1,0 +1,57 @@
+"""The reference evaluator of the onnx package as a runtime of the kind `command`; docs/command.md describes the protocol."""
+
+import base64
+import json
+import sys
+
+import numpy
+import onnx
+from onnx import checker, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+# What the package says when it lacks something; everything else is a refusal.
+GAPS = (
+    "NotImplementedError",
+    "ImportError",
+    "RuntimeImplementationError",
+    "RuntimeContextError",
+    "Unable to find",
+    "is not yet implemented",
+    "is higher than the checker's",
+    "No opset import for domain",
+    "No Op registered for",
+)
+
+
+def feed(text):
+    return numpy_helper.to_array(onnx.TensorProto.FromString(base64.b64decode(text)))
+
+
+def tensor(output):
+    if not isinstance(output, (numpy.ndarray, numpy.generic)):
+        raise NotImplementedError(f"an output is a {type(output).__name__}")
+    array = numpy.asarray(output)
+    if array.dtype.kind == "U":
+        array = array.astype(object)
+    return base64.b64encode(numpy_helper.from_array(array).SerializeToString()).decode()
+
+
+def run(job):
+    stage = "load"
+    try:
+        model = onnx.ModelProto.FromString(base64.b64decode(job["model"]))
+        checker.check_model(model)
+        session = ReferenceEvaluator(model)
+        stage = "run"
+        feeds = {name: feed(text) for name, text in job["feeds"].items()}
+        return {"outputs": [tensor(output) for output in session.run(None, feeds)]}
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+        if any(gap in message for gap in GAPS):
+            return {"unsupported": message}
+        return {"refused": message, "stage": stage}
+
+
+print(json.dumps({"protocol": 1, "version": onnx.__version__}), flush=True)
+for line in sys.stdin:
+    print(json.dumps(run(json.loads(line))), flush=True)
