@@ -10,21 +10,22 @@ from onnx import checker, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 # What the package says when it lacks something; everything else is a refusal.
+# The checker wants the rank of every graph input to be declared.
 GAPS = (
-    "NotImplementedError",
-    "ImportError",
-    "RuntimeImplementationError",
-    "RuntimeContextError",
-    "Unable to find",
-    "is not yet implemented",
-    "is higher than the checker's",
-    "No opset import for domain",
-    "No Op registered for",
+    *("NotImplementedError", "ImportError", "RuntimeImplementationError", "RuntimeContextError", "UnicodeDecodeError"),
+    *("is higher than the checker's", "No Op registered for", "No implementation for operator"),
+    "Field 'shape' of 'type' is required",
 )
 
 
 def feed(text):
-    return numpy_helper.to_array(onnx.TensorProto.FromString(base64.b64decode(text)))
+    tensor = onnx.TensorProto.FromString(base64.b64decode(text))
+    if tensor.data_type != onnx.TensorProto.STRING:
+        return numpy_helper.to_array(tensor)
+    # As objects: numpy's own strings lose NULs at their end.
+    array = numpy.empty(len(tensor.string_data), dtype=object)
+    array[:] = [string.decode() for string in tensor.string_data]
+    return array.reshape(tensor.dims)
 
 
 def tensor(output):

@@ -1,0 +1,290 @@
+//! Test data in the layout of ONNX: replayed, and exported.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use onnx_crosscheck::case::Case;
+use onnx_crosscheck::model::proto::{
+    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorTypeProto, TypeProto, ValueInfoProto,
+};
+use onnx_crosscheck::model::{self, Job, test_data};
+use onnx_crosscheck::tensor::{ElementType, Tensor};
+use prost::Message;
+use serde_json::Value;
+
+const BOTH: &str = "in-house,onnxruntime";
+
+fn crosscheck(arguments: &[&str]) -> (Option<i32>, String, String) {
+    ended(Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments))
+}
+
+fn ended(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn replay(runtimes: &str, folder: &Path, rest: &[&str]) -> (Option<i32>, String, String) {
+    let folder = folder.to_str().unwrap();
+    crosscheck(&[&["replay", "--runtimes", runtimes, folder], rest].concat())
+}
+
+/// A folder with a case, and what is stored as its outputs.
+fn case(root: &Path, name: &str, line: &str, stored: Option<&[Tensor]>) -> PathBuf {
+    let case: Case = line.parse().unwrap();
+    let folder = root.join(name);
+    test_data::write(&folder, &model::job(&case, &case.tensors()), stored).unwrap();
+    folder
+}
+
+fn floats(values: &[f32]) -> Tensor {
+    let dims = vec![i64::try_from(values.len()).unwrap()];
+    Tensor::from_element_bits(ElementType::Float, dims, values.iter().map(|v| u128::from(v.to_bits()))).unwrap()
+}
+
+/// A folder with one node of an operator that is not implemented in-house, which adds 1 and 2.
+fn sum(root: &Path, name: &str, op_type: &str, stored: Option<f32>) -> PathBuf {
+    let value = |name: &str| ValueInfoProto {
+        name: Some(name.to_owned()),
+        r#type: Some(TypeProto { tensor_type: Some(TensorTypeProto { elem_type: Some(1), shape: None }) }),
+    };
+    let node = NodeProto {
+        input: vec!["a".to_owned(), "b".to_owned()],
+        output: vec!["c".to_owned()],
+        op_type: Some(op_type.to_owned()),
+        ..NodeProto::default()
+    };
+    let graph = GraphProto {
+        node: vec![node],
+        name: Some("sum".to_owned()),
+        input: vec![value("a"), value("b")],
+        output: vec![value("c")],
+        ..GraphProto::default()
+    };
+    let model = ModelProto {
+        ir_version: Some(8),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: None, version: Some(15) }],
+        ..ModelProto::default()
+    };
+    let feeds = vec![("a".to_owned(), floats(&[1.0])), ("b".to_owned(), floats(&[2.0]))];
+    let job = Job { model: model.encode_to_vec(), feeds };
+    let folder = root.join(name);
+    test_data::write(&folder, &job, stored.map(|stored| [floats(&[stored])]).as_ref().map(|s| &s[..])).unwrap();
+    folder
+}
+
+#[test]
+fn what_all_agree_on_ends_with_0_and_the_specification_is_what_they_are_held_to() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "shape", "Shape@15 start=1 float[2,3,4]", Some(&[Tensor::vector(&[3, 4])]));
+    let (code, out, _) = replay(BOTH, &folder, &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("the specification demands int64[2]{3,4}"), "{out}");
+    for witness in ["stored output         agrees", "in-house              agrees", "onnxruntime/all       agrees"] {
+        assert!(out.contains(witness), "{out}");
+    }
+}
+
+#[test]
+fn a_wrong_stored_output_ends_with_1_and_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    case(root.path(), "wrong", "Shape@15 start=1 float[2,3,4]", Some(&[Tensor::vector(&[3, 5])]));
+    case(root.path(), "right", "Shape@15 float[2]", Some(&[Tensor::vector(&[2])]));
+    let (code, out, _) = replay(BOTH, root.path(), &[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("stored output         WRONG        gives other elements"), "{out}");
+    assert!(out.contains("onnxruntime/all       agrees") && !out.contains("/right"), "{out}");
+    assert!(out.contains("agree with each other, and not with the stored output"), "{out}");
+}
+
+#[test]
+fn a_runtime_that_deviates_ends_with_1_and_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "crash", "Shape@28 float[0]", Some(&[Tensor::vector(&[0])]));
+    let (code, out, _) = replay("in-house,liar", &folder, &[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("liar/fatal     WRONG        ends its process"), "{out}");
+    assert!(out.contains("in-house       agrees"), "{out}");
+}
+
+#[test]
+fn outputs_of_the_three_operators_are_held_to_every_bit() {
+    let root = tempfile::tempdir().unwrap();
+    let stored = floats(&[0.0, 1.000_000_1]);
+    let folder =
+        case(root.path(), "flatten", "Flatten@13 axis=0 float[2]", Some(&[stored.with_dims(vec![1, 2]).unwrap()]));
+    let (code, out, _) = replay("in-house", &folder, &[]);
+    assert!(code == Some(1) && out.contains("stored output  WRONG        gives other elements"), "{out}");
+}
+
+#[test]
+fn a_model_without_stored_outputs_is_held_to_the_specification() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "refused", "Flatten@13 axis=3 float[2]", None);
+    let (code, out, _) = replay(BOTH, &folder, &[]);
+    assert!(code == Some(0) && out.contains("the specification demands a refusal (axis-range)"), "{out}");
+    let wrong = case(root.path(), "answered", "Flatten@13 axis=3 float[2]", Some(&[floats(&[0.0, 1.0])]));
+    let (code, out, _) = replay(BOTH, &wrong, &[]);
+    assert!(code == Some(1) && out.contains("stored output         WRONG        answers an invalid model"), "{out}");
+}
+
+#[test]
+fn for_other_operators_the_stored_output_counts_and_it_is_said_that_no_specification_was_consulted() {
+    let root = tempfile::tempdir().unwrap();
+    let all = "in-house,onnxruntime,tract";
+    let said = "no specification was consulted (no operator `Add` here";
+    for (name, stored, expected) in [("right", 3.0, 0), ("close", 3.002, 0), ("off", 3.01, 1)] {
+        let folder = sum(root.path(), name, "Add", Some(stored));
+        let (code, out, _) = replay(all, &folder, &[]);
+        assert!(code == Some(expected) && out.contains(said), "{name}: {out}");
+        assert!(out.contains("in-house              unsupported"), "{out}");
+        let wrong = out.lines().filter(|line| line.contains("WRONG")).count();
+        let note = "tract/typed, tract/optimized, tract/pinned agree with each other, and not with the stored output";
+        assert_eq!((wrong, out.contains(note)), if expected == 1 { (5, true) } else { (0, false) }, "{out}");
+    }
+}
+
+#[test]
+fn without_stored_outputs_runtimes_are_compared_with_each_other() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "sum", "Add", None);
+    let (code, out, _) = replay("onnxruntime,tract", &folder, &[]);
+    assert!(code == Some(0) && out.contains("and no output is stored: compared with each other"), "{out}");
+    let nobody = sum(root.path(), "nobody", "NoSuchOperator", None);
+    let (code, out, _) = replay("in-house,tract/typed", &nobody, &[]);
+    assert!(code == Some(0) && out.contains("tract/typed  unsupported"), "{out}");
+}
+
+#[test]
+fn what_cannot_be_read_ends_with_2_names_the_file_and_the_rest_is_replayed() {
+    let root = tempfile::tempdir().unwrap();
+    let shape = |name: &str| case(root.path(), name, "Shape@15 float[2]", Some(&[Tensor::vector(&[2])]));
+    shape("whole");
+    let model = shape("cut").join("model.onnx");
+    let bytes = fs::read(&model).unwrap();
+    fs::write(&model, &bytes[..bytes.len() - 3]).unwrap();
+    fs::write(shape("garbage").join("test_data_set_0/input_0.pb"), b"\xff\xff\xff").unwrap();
+    let other_type = floats(&[1.0]);
+    let other = case(root.path(), "other", "Shape@15 int8[1]", None);
+    let proto = onnx_crosscheck::model::tensor_proto::write("data", &other_type, onnx_crosscheck::case::Encoding::Raw);
+    fs::write(other.join("test_data_set_0/input_0.pb"), proto.encode_to_vec()).unwrap();
+    let vast = fs::File::create(shape("vast").join("test_data_set_0/output_0.pb")).unwrap();
+    vast.set_len(test_data::MAX_FILE + 1).unwrap();
+    fs::remove_file(shape("missing").join("test_data_set_0/input_0.pb")).unwrap();
+    fs::remove_dir_all(shape("empty").join("test_data_set_0")).unwrap();
+    let (code, out, _) = replay("in-house", root.path(), &[]);
+    assert_eq!(code, Some(2), "{out}");
+    for said in [
+        "cut/model.onnx: not an ONNX model: ",
+        "garbage/test_data_set_0/input_0.pb: not a tensor: ",
+        "other/test_data_set_0/input_0.pb: it holds float, and the model declares int8",
+        "vast/test_data_set_0/output_0.pb: it has 268435457 bytes, and at most 268435456 are read",
+        "missing/test_data_set_0: there are 0 files input_K.pb, and the model has 1",
+        "empty: there is no test_data_set_0 here",
+        "1 data sets were judged",
+        "6 could not be read",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    let (code, out, error) = replay("in-house", &root.path().join("empty/nothing"), &[]);
+    assert!(code == Some(2) && out.is_empty() && error.contains("empty/nothing"), "{error}");
+}
+
+#[test]
+fn what_is_no_tensor_is_counted_as_not_supported() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "sequence", "SequenceAt", Some(3.0));
+    let model = folder.join("model.onnx");
+    let mut proto = ModelProto::decode(&fs::read(&model).unwrap()[..]).unwrap();
+    proto.graph.as_mut().unwrap().input[0].r#type = Some(TypeProto { tensor_type: None });
+    fs::write(&model, proto.encode_to_vec()).unwrap();
+    let (code, out, _) = replay("in-house", root.path(), &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("the input `a` is a sequence") && out.contains("1 not supported here"), "{out}");
+}
+
+#[test]
+fn the_other_formats_can_be_read_and_say_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    case(root.path(), "right", "Shape@15 float[2]", Some(&[Tensor::vector(&[2])]));
+    case(root.path(), "wrong", "Shape@15 float[2]", Some(&[Tensor::vector(&[3])]));
+    sum(root.path(), "sum", "Add", Some(3.0));
+    fs::write(case(root.path(), "zcut", "Shape@15 float[2]", None).join("model.onnx"), b"\x08").unwrap();
+    let (code, out, _) = replay("in-house", root.path(), &["--format", "junit"]);
+    assert_eq!(code, Some(2));
+    let report = quick_junit::Report::deserialize_from_str(&out).unwrap();
+    let suites: Vec<(&str, usize, usize, usize, usize)> = report
+        .test_suites
+        .iter()
+        .map(|suite| (suite.name.as_str(), suite.tests, suite.failures, suite.disabled, suite.errors))
+        .collect();
+    assert_eq!(suites, [("stored output", 3, 1, 0, 0), ("in-house", 3, 0, 1, 0), ("test data", 1, 0, 0, 1)]);
+    let (code, out, _) = replay("in-house", root.path(), &["--format", "json"]);
+    assert_eq!(code, Some(2));
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["judged"]["authority"], "specification");
+    assert_eq!((&lines[0]["judged"]["finding"], &lines[2]["judged"]["finding"]), (&false.into(), &true.into()));
+    assert_eq!(lines[1]["judged"]["authority"], "stored-output");
+    assert_eq!(lines[2]["judged"]["witnesses"][0]["kind"], "wrong");
+    assert!(lines[3]["error"].as_str().unwrap().contains("zcut/model.onnx"));
+}
+
+#[test]
+fn what_is_exported_is_replayed_without_a_deviation() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("data");
+    let to = folder.to_str().unwrap();
+    let checkout = env!("CARGO_MANIFEST_DIR");
+    let (code, out, error) = crosscheck(&["export", to, "--from", checkout]);
+    assert_eq!(code, Some(0), "{error}");
+    let numbers: Vec<usize> = out.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [valid, must_refuse, _] = numbers[..] else { panic!("{out}") };
+    let count = |folder: &str| fs::read_dir(Path::new(to).join(folder)).unwrap().count();
+    assert_eq!((count("valid"), count("must-refuse")), (valid, must_refuse));
+    assert!(valid > 400 && must_refuse > 200, "{out}");
+    let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+    assert!(readme.contains(&format!("| `valid` | {valid} |")), "{readme}");
+    for entry in fs::read_dir(folder.join("must-refuse")).unwrap() {
+        let data_set = entry.unwrap().path().join("test_data_set_0");
+        assert!(data_set.is_dir() && !data_set.join("output_0.pb").exists());
+    }
+    let (code, out, error) = replay("in-house", &folder, &[]);
+    assert_eq!(code, Some(0), "{error}{out}");
+    assert!(out.contains(&format!("{} by the specification", valid + must_refuse)), "{out}");
+    let (code, out, _) = replay("onnxruntime/all", &folder.join("valid"), &[]);
+    assert!(matches!(code, Some(0 | 1)) && out.contains(&format!("{valid} data sets were judged")), "{out}");
+    let (code, _, error) = crosscheck(&["export", to, "--from", checkout]);
+    assert!(code == Some(2) && error.contains("name a folder that is new or empty"), "{error}");
+}
+
+/// The cache is found by this variable on Linux.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_reference_evaluator_is_installed_on_request_and_takes_part_where_it_is_named() {
+    let run = |cache: &Path, arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+        ended(command.args(arguments).env("XDG_CACHE_HOME", cache))
+    };
+    let root = tempfile::tempdir().unwrap();
+    let with = ["run", "--runtimes", "in-house,onnx-reference", "Reshape@26 string[2]{\"a\",\"\\0\"} int64[2]{-1,1}"];
+    let (code, _, error) = run(root.path(), &with);
+    assert!(code == Some(2) && error.contains("`crosscheck runtimes install onnx-reference` installs it"), "{error}");
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reference");
+    let (code, out, error) = run(&cache, &["runtimes", "install", "onnx-reference"]);
+    assert!(code == Some(0) && out.contains("onnx-reference 1.22.0 is ready"), "{error}");
+    let (code, out, error) = run(&cache, &with);
+    assert!(code == Some(0) && out.contains("onnx-reference  agrees"), "{error}{out}");
+    let (_, out, _) = run(&cache, &["runtimes"]);
+    assert!(out.contains("Takes part where it is named: onnx-reference (onnx 1.22.0 is ready)"), "{out}");
+    let stored = floats(&[0.0, 1.0]).with_dims(vec![2, 1]).unwrap();
+    let folder = case(root.path(), "flatten", "Flatten@13 axis=1 float[2]", Some(&[stored]));
+    let (code, out, _) = run(&cache, &["replay", "--runtimes", "onnx-reference", folder.to_str().unwrap()]);
+    assert!(code == Some(0) && out.contains("onnx-reference  agrees"), "{out}");
+}
+
+#[test]
+fn the_program_of_the_reference_evaluator_is_short() {
+    assert!(include_str!("../src/runtime/onnx_reference.py").lines().count() < 60);
+}
