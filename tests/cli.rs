@@ -129,7 +129,11 @@ fn a_campaign_ends_with_findings_that_reproduce() {
     assert_eq!(code, 1, "{out}{error}");
     assert!(out.starts_with("3000 cases in "), "{out}");
     // The same seed gives the same findings, line by line.
-    let findings = |out: &str| out.split_once("distinct findings").unwrap().1.to_owned();
+    let findings = |out: &str| {
+        let (found, time) = out.split_once("distinct findings").unwrap().1.rsplit_once("\nTime: ").unwrap();
+        assert!(time.contains("in-house ") && time.contains(" tract/pinned ") && time.contains("judging "), "{time}");
+        found.to_owned()
+    };
     assert_eq!(findings(&run(&arguments).1), findings(&out));
     // Each says how to see it again, and so it is.
     let commands: Vec<&str> = out.lines().filter_map(|line| line.trim().strip_prefix("crosscheck run '")).collect();

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-const CAMPAIGN: [&str; 9] =
-    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--output", "out"];
+/// Small companies are small blocks, so that there is much to be killed between.
+const CAMPAIGN: [&str; 11] =
+    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--company", "4", "--output", "out"];
 
 /// Starts the program in a folder, with its output in files there.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
@@ -43,6 +44,7 @@ fn folder(is_new: bool) -> TempDir {
 fn result(folder: &Path) -> (String, BTreeMap<PathBuf, Vec<u8>>) {
     let out = fs::read_to_string(folder.join("stdout")).unwrap();
     let (head, rest) = out.split_once(": ").unwrap_or_else(|| panic!("no result: {out}"));
+    let (rest, _time) = rest.rsplit_once("\nTime: ").unwrap_or_else(|| panic!("no times: {out}"));
     let cases = head.split(" in ").next().unwrap_or_default();
     let (mut files, mut folders) = (BTreeMap::new(), vec![folder.join("out")]);
     while let Some(next) = folders.pop() {

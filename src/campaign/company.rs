@@ -151,7 +151,7 @@ impl<'a> Member<'a> {
 
     fn part(&self) -> &Part {
         let Generated { case, tensors, .. } = self.generated;
-        self.part.get_or_init(|| Part::new(case, tensors, &format!("{}_", self.place)))
+        self.part.get_or_init(|| Part::new(case, tensors, &format!("case{}_", self.place)))
     }
 
     fn job(&self) -> &Job {
