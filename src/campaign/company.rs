@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use super::Trigger;
+use super::examine::mismatches;
 use crate::case::{Case, Features, Generated, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one, reaction};
+use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 
 /// The most elements that an operand of a case in company has: beyond that, copying them is all that takes time.
 const MOST_ELEMENTS: usize = 4096;
@@ -74,7 +75,8 @@ enum Aspect {
 }
 
 impl Aspect {
-    fn of(generated: &Generated, features: &Features, known: &[Trigger]) -> Option<Vec<Aspect>> {
+    fn of(member: &Member, known: &[Trigger]) -> Option<Vec<Aspect>> {
+        let generated = member.generated;
         let case = &generated.case;
         let versions = Versions::of(case);
         let version = case.operator.version_at(case.opset)?.since;
@@ -88,7 +90,7 @@ impl Aspect {
         let defects = known.iter().enumerate().filter(|(_, defect)| {
             defect.mismatch.operator == case.operator.name
                 && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
-                && defect.features.are_within(features)
+                && defect.features.are_within(member.features())
         });
         aspects.extend(defects.map(|(place, _)| Aspect::Defect(place)));
         Some(aspects)
@@ -134,19 +136,27 @@ struct Member<'a> {
     place: usize,
     /// `None` if it is always alone.
     aspects: Option<Vec<Aspect>>,
-    features: Features,
+    features: OnceCell<Features>,
     part: OnceCell<Part>,
     job: OnceCell<Job>,
 }
 
 impl<'a> Member<'a> {
-    fn new(generated: &'a Generated, place: usize, known: &[Trigger]) -> Member<'a> {
-        let is_small = || generated.tensors.iter().flatten().all(|tensor| tensor.len() <= MOST_ELEMENTS);
-        let may_be_answered = !matches!(generated.expectation, Expectation::Reject { .. });
-        let features = Features::of(&generated.case);
-        let is_sociable = may_be_answered && is_small();
-        let aspects = if is_sociable { Aspect::of(generated, &features, known) } else { None };
-        Member { generated, place, aspects, features, part: OnceCell::new(), job: OnceCell::new() }
+    fn new(generated: &'a Generated, place: usize) -> Member<'a> {
+        let (features, part, job) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Member { generated, place, aspects: None, features, part, job }
+    }
+
+    /// The same with what decides whether it is put into company.
+    fn with_aspects(self, expected: &[Trigger]) -> Member<'a> {
+        let is_small = || self.generated.tensors.iter().flatten().all(|tensor| tensor.len() <= MOST_ELEMENTS);
+        let may_be_answered = !matches!(self.generated.expectation, Expectation::Reject { .. });
+        let aspects = if may_be_answered && is_small() { Aspect::of(&self, expected) } else { None };
+        Member { aspects, ..self }
+    }
+
+    fn features(&self) -> &Features {
+        self.features.get_or_init(|| Features::of(&self.generated.case))
     }
 
     fn part(&self) -> &Part {
@@ -187,8 +197,11 @@ impl<'a> Companies<'a> {
         let began = Instant::now();
         self.times.1.resize(runtimes.len(), Duration::ZERO);
         let before: Duration = self.times.1.iter().sum();
-        let members: Vec<Member> =
-            cases.iter().enumerate().map(|(place, generated)| Member::new(generated, place, self.expected)).collect();
+        let member = |(place, generated)| {
+            let member = Member::new(generated, place);
+            if self.are_possible() { member.with_aspects(self.expected) } else { member }
+        };
+        let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
         let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
         for (place, runtime) in runtimes.iter_mut().enumerate() {
             let executions = self.execute_on(place, runtime.as_mut(), &members);
@@ -251,7 +264,7 @@ impl<'a> Companies<'a> {
         let mut alone = Vec::new();
         for (index, member) in members.iter().enumerate() {
             let expects = |aspects: &Vec<Aspect>| self.experience[place].expects_an_answer(aspects);
-            if self.most > 1 && member.aspects.as_ref().is_some_and(expects) {
+            if member.aspects.as_ref().is_some_and(expects) {
                 groups.entry(Versions::of(&member.generated.case)).or_default().push(index);
             } else {
                 alone.push(index);
@@ -273,10 +286,9 @@ impl<'a> Companies<'a> {
             Judgement::Tolerated(_) => return is_exact(generated, execution),
             Judgement::Agrees | Judgement::Unsupported(_) => return true,
         };
-        let (operator, rule) = (generated.case.operator.name, generated.expectation.rule());
-        Mismatch::all(operator, rule, id, execution, &found)
+        mismatches(generated, id, execution, &found)
             .iter()
-            .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, &member.features)))
+            .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
 
     /// Keeps what went wrong in company and right alone, once for each runtime and reaction, in the smallest such company.
@@ -366,8 +378,7 @@ fn without_surplus(mut company: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]
 /// # Panics
 /// If there is no case, or cases differ in their versions.
 pub fn execute_company(cases: &[Generated], runtime: &mut dyn Runtime) -> Result<Vec<Execution>, Execution> {
-    let members: Vec<Member> =
-        cases.iter().zip(0..).map(|(generated, place)| Member::new(generated, place, &[])).collect();
+    let members: Vec<Member> = cases.iter().zip(0..).map(|(generated, place)| Member::new(generated, place)).collect();
     let everyone: Vec<usize> = (0..cases.len()).collect();
     divided(runtime.execute(&[join(&everyone, &members)]).remove(0), cases.len())
 }

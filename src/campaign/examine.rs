@@ -22,8 +22,7 @@ impl Examination {
     /// What the runtime at a place did wrong in the case.
     pub fn mismatches(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Mismatch> {
         let Judgement::Wrong(found) = &self.judgements[place] else { return vec![] };
-        let (operator, rule) = (generated.case.operator.name, generated.expectation.rule());
-        Mismatch::all(operator, rule, &ids[place], &self.executions[place], found)
+        mismatches(generated, &ids[place], &self.executions[place], found)
     }
 
     /// Whether a runtime does not do the same as itself.
@@ -33,6 +32,16 @@ impl Examination {
             .iter()
             .any(|judgement| matches!(judgement, Judgement::Wrong(found) if found.iter().any(is_at_odds)))
     }
+}
+
+/// What a runtime that was found wrong did wrong in a case.
+pub(super) fn mismatches(
+    generated: &Generated,
+    id: &RuntimeId,
+    execution: &Execution,
+    found: &[Discrepancy],
+) -> Vec<Mismatch> {
+    Mismatch::all(generated.case.operator.name, generated.expectation.rule(), id, execution, found)
 }
 
 /// A variant of a case with which a runtime does something else.

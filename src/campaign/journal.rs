@@ -423,18 +423,14 @@ mod tests {
         Header::new(serde_json::json!({ "seed": 7 }), ids, "none".to_owned(), 0, false)
     }
 
+    fn options(source: &Stream, cases: u64, threads: usize) -> Options<'_> {
+        Options { source, cases: Some(cases), time: None, threads, company: 64, expected: &[], known: &[] }
+    }
+
     /// A campaign of 500 cases with a runtime that lies.
     fn campaign(journal: Option<&mut Journal>) -> Statistics {
         let source = Stream::new(Generator::default(), 7, vec![]);
-        let options = Options {
-            source: &source,
-            cases: Some(500),
-            time: None,
-            threads: 2,
-            company: 64,
-            expected: &[],
-            known: &[],
-        };
+        let options = options(&source, 500, 2);
         run(&options, journal, &open, &AtomicBool::new(false), &|_| {}).unwrap()
     }
 
@@ -457,15 +453,7 @@ mod tests {
             let source = Stream::new(Generator::default(), 7, vec![]);
             for cases in [20, 40, 60] {
                 journal = {
-                    let options = Options {
-                        source: &source,
-                        cases: Some(cases),
-                        time: None,
-                        threads: 1,
-                        company: 64,
-                        expected: &[],
-                        known: &[],
-                    };
+                    let options = options(&source, cases, 1);
                     run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap();
                     drop(journal);
                     let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
@@ -617,15 +605,7 @@ mod tests {
         let mut journal = begin(folder.path());
         journal.file = File::open(folder.path().join(FILE)).unwrap();
         let source = Stream::new(Generator::default(), 7, vec![]);
-        let options = Options {
-            source: &source,
-            cases: Some(500),
-            time: None,
-            threads: 2,
-            company: 64,
-            expected: &[],
-            known: &[],
-        };
+        let options = options(&source, 500, 2);
         let error = run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
         let path = folder.path().join(FILE);
         assert!(error.starts_with(&format!("{} cannot be written", path.display())), "{error}");

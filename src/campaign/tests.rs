@@ -1,7 +1,7 @@
 //! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
 
 use super::*;
-use crate::case::Generator;
+use crate::case::{Case, Generator};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
 use crate::runtime::{self, Execution, Outcome, Output, Stage};
@@ -233,19 +233,26 @@ fn cannot_stand_company(job: &Job, execution: &mut Execution) {
     }
 }
 
+/// The one company that goes wrong on a runtime which is right with each case alone, and what comes of it.
+#[track_caller]
+fn only_company(lie: Fault) -> (String, Vec<Case>) {
+    let statistics = campaign_of(9000, lie);
+    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
+    let companies: Vec<_> = statistics.companies.into_iter().collect();
+    let [((1, what), company)] = &companies[..] else { panic!("{companies:?}") };
+    (what.clone(), company.clone())
+}
+
 #[test]
 fn what_goes_wrong_in_company_only_is_found_in_the_smallest_company() {
-    let statistics = campaign_of(9000, cannot_stand_company);
-    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let companies: Vec<_> = statistics.companies.iter().collect();
-    let [((1, what), company)] = companies[..] else { panic!("{companies:?}") };
+    let (what, company) = only_company(cannot_stand_company);
     assert!(what.starts_with("panics"), "{what}");
     let mut operators: Vec<&str> = company.iter().map(|case| case.operator.name).collect();
     operators.sort_unstable();
     assert_eq!(operators, ["Flatten", "Shape"]);
 }
 
-/// The second of several answers loses its last dim.
+/// The second of several answers gets other dims.
 fn mixes_up_company(_: &Job, execution: &mut Execution) {
     if let Outcome::Answer(outputs) = &mut execution.outcome
         && let [_, second, ..] = &mut outputs[..]
@@ -257,10 +264,7 @@ fn mixes_up_company(_: &Job, execution: &mut Execution) {
 
 #[test]
 fn a_wrong_answer_in_company_only_is_found_and_held_against_no_case() {
-    let statistics = campaign_of(9000, mixes_up_company);
-    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let companies: Vec<_> = statistics.companies.iter().collect();
-    let [((1, what), company)] = companies[..] else { panic!("{companies:?}") };
+    let (what, company) = only_company(mixes_up_company);
     assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
 }
 

@@ -13,7 +13,7 @@ use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
 use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId};
 use crate::tensor::{Tensor, are_close};
-use crate::verdict::{Discrepancy, Judgement, Tolerance, judge, reaction};
+use crate::verdict::{Discrepancy, Judgement, judge, reaction};
 
 /// What the stored outputs are called among the witnesses.
 pub const STORED: &str = "stored output";
@@ -208,10 +208,7 @@ fn opinion(
     let said = || reaction(&execution.outcome).to_owned();
     match judgement {
         Some(Judgement::Agrees) => ("agrees", String::new()),
-        Some(Judgement::Tolerated(Tolerance::Rule(rule))) => ("tolerated", format!("the texts leave room ({rule})")),
-        Some(Judgement::Tolerated(Tolerance::NanPayload)) => {
-            ("tolerated", "the payload of a NaN is changed".to_owned())
-        }
+        Some(Judgement::Tolerated(tolerance)) => ("tolerated", tolerance.sentence()),
         Some(Judgement::Unsupported(_)) => ("unsupported", said()),
         Some(Judgement::Wrong(found)) => {
             let sentence = |d: &Discrepancy| match (d, authority) {

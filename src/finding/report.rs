@@ -9,7 +9,7 @@ use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
-use crate::verdict::{Judgement, Tolerance, classes, reaction};
+use crate::verdict::{Judgement, classes, reaction};
 
 /// Elements of a tensor that are shown at the most.
 const SHOWN: usize = 16;
@@ -235,8 +235,7 @@ impl JudgementReport {
         let mut discrepancies = Vec::new();
         let (kind, sentence) = match judgement {
             Judgement::Agrees => ("agrees", String::new()),
-            Judgement::Tolerated(Tolerance::Rule(rule)) => ("tolerated", format!("the texts leave room ({rule})")),
-            Judgement::Tolerated(Tolerance::NanPayload) => ("tolerated", "the payload of a NaN is changed".to_owned()),
+            Judgement::Tolerated(tolerance) => ("tolerated", tolerance.sentence()),
             Judgement::Unsupported(_) => ("unsupported", reaction(&execution.outcome).to_owned()),
             Judgement::Wrong(found) => {
                 discrepancies.extend(found.iter().map(|d| d.id()));

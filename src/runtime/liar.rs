@@ -50,15 +50,18 @@ struct Liar {
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `liar`.
 pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
-    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node: true }))
+    planted(faults, true)
 }
 
 /// The same with faults that are given a model as a whole, whatever it holds.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
+    planted(faults, false)
+}
+
+fn planted(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
-    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node: false }))
+    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node }))
 }
 
 /// The in-house runtime with faults by name, such as `short-shape,wrong-type`.

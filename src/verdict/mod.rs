@@ -31,6 +31,15 @@ pub enum Tolerance {
     NanPayload,
 }
 
+impl Tolerance {
+    pub fn sentence(self) -> String {
+        match self {
+            Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
+            Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
+        }
+    }
+}
+
 /// One way in which a runtime is wrong. Declared from the most severe to the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Discrepancy {
