@@ -6,7 +6,6 @@
 //! The runtimes run in this process, so what is measured is the runtime and not the way to it.
 
 use std::hint::black_box;
-use std::slice;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -80,7 +79,7 @@ fn execute(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(&name);
         for (id, generated) in growing() {
             let job = model::job(&generated.case, &generated.tensors);
-            group.bench_function(id, |bencher| bencher.iter(|| runtime.execute(slice::from_ref(black_box(&job)))));
+            group.bench_function(id, |bencher| bencher.iter(|| runtime.execute(black_box(&job))));
         }
     }
 }

@@ -17,8 +17,7 @@ fn run(runtimes: &mut [Box<dyn Runtime>], line: &str) -> Vec<(Execution, Judgeme
     let tensors = case.tensors();
     let job = model::job(&case, &tensors);
     let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
-    let executions: Vec<Execution> =
-        runtimes.iter_mut().map(|runtime| runtime.execute(std::slice::from_ref(&job)).remove(0)).collect();
+    let executions: Vec<Execution> = runtimes.iter_mut().map(|runtime| runtime.execute(&job)).collect();
     let results: Vec<_> = ids.iter().zip(&executions).collect();
     let judgements = judge(&case.expectation(&tensors), &results);
     executions.into_iter().zip(judgements).collect()

@@ -219,10 +219,10 @@ impl<'a> Companies<'a> {
         // What went wrong in company: who was in it, and what came of whom.
         let mut suspects: Vec<(Vec<usize>, Suspicion)> = Vec::new();
         while !companies.is_empty() || !alone.is_empty() {
-            let mut jobs: Vec<Job> = companies.iter().map(|company| join(company, members)).collect();
-            jobs.extend(alone.iter().map(|&index| members[index].job().clone()));
+            let joined: Vec<Job> = companies.iter().map(|company| join(company, members)).collect();
+            let jobs: Vec<&Job> = joined.iter().chain(alone.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
-            let mut executions = runtime.execute(&jobs).into_iter();
+            let mut executions = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
             let (tried, single) = (std::mem::take(&mut companies), std::mem::take(&mut alone));
             for (company, execution) in tried.into_iter().zip(executions.by_ref()) {
@@ -319,7 +319,7 @@ impl<'a> Companies<'a> {
                 continue;
             }
             let mut goes_wrong = |company: &[usize]| {
-                let execution = runtime.execute(&[join(company, members)]).remove(0);
+                let execution = runtime.execute(&join(company, members));
                 match divided(execution, company.len()) {
                     Ok(parts) => company.iter().zip(&parts).any(|(&index, part)| is_off(index, part)),
                     Err(_) => true,
@@ -380,7 +380,7 @@ fn without_surplus(mut company: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]
 pub fn execute_company(cases: &[Generated], runtime: &mut dyn Runtime) -> Result<Vec<Execution>, Execution> {
     let members: Vec<Member> = cases.iter().zip(0..).map(|(generated, place)| Member::new(generated, place)).collect();
     let everyone: Vec<usize> = (0..cases.len()).collect();
-    divided(runtime.execute(&[join(&everyone, &members)]).remove(0), cases.len())
+    divided(runtime.execute(&join(&everyone, &members)), cases.len())
 }
 
 /// The model of a company.

@@ -89,7 +89,7 @@ fn a_reshape_that_ignores_allowzero_is_found() {
         if replaced {
             let job = Job { model: model.encode_to_vec(), feeds: job.feeds.clone() };
             let mut in_house = runtime::open(&runtime::select(Some("in-house")).unwrap()).unwrap().remove(0);
-            *execution = in_house.execute(&[job]).remove(0);
+            *execution = in_house.execute(&job);
         }
     });
     assert_found(&statistics, "Reshape", &[Discrepancy::WrongDims]);

@@ -105,9 +105,7 @@ impl Trial {
     fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>]) -> Trial {
         let demand = runtime::demand(&data.job);
         let mut ids = runtime::ids(runtimes);
-        let jobs = [data.job];
-        let mut executions: Vec<Execution> =
-            runtimes.iter_mut().map(|runtime| runtime.execute(&jobs).remove(0)).collect();
+        let mut executions: Vec<Execution> = runtimes.iter_mut().map(|runtime| runtime.execute(&data.job)).collect();
         let stored = data.outputs.map(|outputs| outputs.into_iter().map(Output::new).collect::<Vec<_>>());
         if let Some(stored) = &stored {
             ids.insert(0, RuntimeId { name: STORED.to_owned(), version: String::new(), configuration: String::new() });

@@ -234,11 +234,11 @@ impl Runtime for Timed {
         self.runtime.id()
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+    fn execute(&mut self, job: &Job) -> Execution {
         let started = Instant::now();
-        let executions = self.runtime.execute(jobs);
+        let execution = self.runtime.execute(job);
         self.total.set(self.total.get() + started.elapsed());
-        executions
+        execution
     }
 }
 

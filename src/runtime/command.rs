@@ -2,7 +2,7 @@
 //! is described in `docs/command.md`.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem;
 use std::process::{ChildStdout, Command, Stdio};
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::process::{Answers, Isolated, Next, Protocol};
+use super::process::{Answers, Chunks, Isolated, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
 use crate::case::Encoding;
@@ -115,18 +115,17 @@ impl Protocol for JsonLines {
         Ok(Box::new(Lines { lines: None }))
     }
 
-    fn batch(&self, jobs: &[Job]) -> io::Result<Vec<u8>> {
-        let mut batch = Vec::new();
+    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
         for job in jobs {
             let feeds = job.feeds.iter().map(|(name, tensor)| {
                 let proto = tensor_proto::write(name, tensor, Encoding::Raw);
                 (name.as_str(), STANDARD.encode(proto.encode_to_vec()))
             });
             let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
-            serde_json::to_writer(&mut batch, &question)?;
-            batch.push(b'\n');
+            serde_json::to_writer(&mut *to, &question)?;
+            to.write_all(b"\n")?;
         }
-        Ok(batch)
+        Ok(())
     }
 }
 
@@ -281,7 +280,11 @@ mod tests {
         let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
         let jobs: Vec<Job> =
             models.iter().map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![] }).collect();
-        let done: Vec<Outcome> = runtime.execute(&jobs).into_iter().map(|execution| execution.outcome).collect();
+        let done: Vec<Outcome> = runtime
+            .execute_all(&jobs.iter().collect::<Vec<_>>())
+            .into_iter()
+            .map(|execution| execution.outcome)
+            .collect();
         let refused = Outcome::Refused { stage: Stage::Load, reason: Reason::Unstated };
         let expected = [
             refused.clone(),
@@ -315,7 +318,7 @@ mod tests {
         let mut runtime = start(&row(Path::new("x"), WEARS_OUT), Limits::default()).unwrap().ready().unwrap();
         let jobs = ["a", "b", "c"].map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![] });
         let refused = |execution: Execution| matches!(execution.outcome, Outcome::Refused { .. });
-        assert!(runtime.execute(&jobs).into_iter().all(refused));
+        assert!(runtime.execute_all(&jobs.each_ref()).into_iter().all(refused));
     }
 
     #[test]

@@ -38,15 +38,11 @@ impl Runtime for InHouse {
         &self.id
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        jobs.iter().map(execute).collect()
-    }
-}
-
-fn execute(job: &Job) -> Execution {
-    match run(job) {
-        Ok(execution) => execution,
-        Err(message) => Execution::failure(Stage::Load, message, PHRASES, None),
+    fn execute(&mut self, job: &Job) -> Execution {
+        match run(job) {
+            Ok(execution) => execution,
+            Err(message) => Execution::failure(Stage::Load, message, PHRASES, None),
+        }
     }
 }
 

@@ -85,14 +85,14 @@ impl Runtime for Liar {
         &self.id
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        jobs.iter().map(|job| if self.is_by_node { self.lie_by_node(job) } else { self.lie(job) }).collect()
+    fn execute(&mut self, job: &Job) -> Execution {
+        if self.is_by_node { self.lie_by_node(job) } else { self.lie(job) }
     }
 }
 
 impl Liar {
     fn lie(&mut self, job: &Job) -> Execution {
-        let mut execution = self.honest.execute(std::slice::from_ref(job)).remove(0);
+        let mut execution = self.honest.execute(job);
         self.faults.iter().for_each(|fault| fault(job, &mut execution));
         execution
     }
@@ -209,7 +209,7 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
         }
     }
     if let Ok(mut honest) = honest() {
-        *execution = honest.execute(&[cut]).remove(0);
+        *execution = honest.execute(&cut);
     }
 }
 

@@ -86,8 +86,13 @@ pub struct RuntimeId {
 pub trait Runtime {
     fn id(&self) -> &RuntimeId;
 
-    /// What the runtime does with each job, in order. Jobs are independent: one cannot change what another gives.
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution>;
+    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives.
+    fn execute(&mut self, job: &Job) -> Execution;
+
+    /// What it does with each job, in order.
+    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
+        jobs.iter().map(|job| self.execute(job)).collect()
+    }
 }
 
 /// Why a runtime cannot take part.

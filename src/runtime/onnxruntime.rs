@@ -189,13 +189,7 @@ impl Runtime for OnnxRuntime {
         &self.id
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        jobs.iter().map(|job| self.run(job)).collect()
-    }
-}
-
-impl OnnxRuntime {
-    fn run(&mut self, job: &Job) -> Execution {
+    fn execute(&mut self, job: &Job) -> Execution {
         let failure = |stage, error: ort::Error, declared| {
             Execution::failure(stage, format!("{:?}: {}", error.code(), error.message()), PHRASES, declared)
         };
@@ -214,7 +208,9 @@ impl OnnxRuntime {
             Err(error) => failure(Stage::Run, error, Some(declared)),
         }
     }
+}
 
+impl OnnxRuntime {
     fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Vec<Output>> {
         let mut feeds = Vec::with_capacity(job.feeds.len());
         for (name, tensor) in &job.feeds {

@@ -50,8 +50,34 @@ pub(super) trait Protocol {
     /// Where its answers will come from.
     fn answers(&self) -> io::Result<Box<dyn Answers>>;
 
-    /// A batch of jobs, for its standard input.
-    fn batch(&self, jobs: &[Job]) -> io::Result<Vec<u8>>;
+    /// Writes a batch of jobs to its standard input.
+    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()>;
+}
+
+/// What is written to a process, passed on to the thread that writes it in chunks, so that the process has something to do
+/// while the rest of a batch is still made. Nothing is lost in it: what is left goes with [`Write::flush`].
+pub(super) struct Chunks {
+    begun: Vec<u8>,
+    whole: Sender<Vec<u8>>,
+}
+
+/// As much as a pipe holds, in bytes.
+const CHUNK: usize = 1 << 16;
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        if self.begun.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// If the process has ended, the first answer says so.
+    fn flush(&mut self) -> io::Result<()> {
+        _ = self.whole.send(std::mem::replace(&mut self.begun, Vec::with_capacity(CHUNK)));
+        Ok(())
+    }
 }
 
 /// What a process answers.
@@ -98,8 +124,8 @@ pub(super) struct Isolated {
 
 struct Process {
     child: Child,
-    /// Batches for a thread that writes them, so that a process that reads nothing holds up nobody.
-    batches: Sender<Vec<u8>>,
+    /// To a thread that writes, so that a process that reads nothing holds up nobody.
+    input: Chunks,
     answers: Box<dyn Answers>,
     /// The last words on standard error.
     words: Arc<Mutex<VecDeque<u8>>>,
@@ -135,7 +161,7 @@ impl Isolated {
     fn confirmed(&mut self, job: &Job, culprit: Execution) -> Execution {
         let Ok(mut process) = self.process() else { return culprit };
         let mut done = Vec::new();
-        if let Some(again) = process.run(std::slice::from_ref(job), self.protocol, self.limits, &mut done) {
+        if let Some(again) = process.run(&[job], self.protocol, self.limits, &mut done) {
             return again;
         }
         self.process = Some(process);
@@ -175,7 +201,11 @@ impl Runtime for Isolated {
         &self.row.id
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
+    fn execute(&mut self, job: &Job) -> Execution {
+        self.execute_all(&[job]).remove(0)
+    }
+
+    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
         let mut done = Vec::with_capacity(jobs.len());
         while done.len() < jobs.len() {
             match self.process() {
@@ -183,7 +213,7 @@ impl Runtime for Isolated {
                     None => self.process = Some(process),
                     Some(culprit) => {
                         drop(process);
-                        done.push(self.confirmed(&jobs[done.len()], culprit));
+                        done.push(self.confirmed(jobs[done.len()], culprit));
                     }
                 },
                 // It worked before, so this is the machine's fault and not the runtime's.
@@ -210,18 +240,18 @@ impl Process {
         let (Some(mut input), Some(errors)) = (child.stdin.take(), child.stderr.take()) else {
             return Err(failed("its process has no pipes".to_owned()));
         };
-        let (batches, to_write) = channel::<Vec<u8>>();
+        let (whole, to_write) = channel::<Vec<u8>>();
         thread::spawn(move || {
             // A process that ended is found out by who waits for its answers.
-            while let Ok(batch) = to_write.recv()
-                && input.write_all(&batch).is_ok()
+            while let Ok(chunk) = to_write.recv()
+                && input.write_all(&chunk).is_ok()
             {}
         });
         let notices = answers.listen(child.stdout.take());
         let words = Arc::new(Mutex::new(VecDeque::new()));
         let heard = Arc::clone(&words);
         thread::spawn(move || listen(errors, &heard, notices.as_ref()));
-        Ok(Process { child, batches, answers, words })
+        Ok(Process { child, input: Chunks { begun: Vec::new(), whole }, answers, words })
     }
 
     /// Waits for the first message.
@@ -244,18 +274,15 @@ impl Process {
     /// Runs jobs. What came of a job that ended the process is given back; the jobs before it are done.
     fn run(
         &mut self,
-        jobs: &[Job],
+        jobs: &[&Job],
         protocol: &dyn Protocol,
         limits: Limits,
         done: &mut Vec<Execution>,
     ) -> Option<Execution> {
-        match self.answers.begin().and_then(|()| protocol.batch(jobs)) {
-            // If the process has ended, the first answer says so.
-            Ok(batch) => _ = self.batches.send(batch),
+        let asked = self.answers.begin().and_then(|()| protocol.write(jobs, &mut self.input));
+        if let Err(error) = asked.and_then(|()| self.input.flush()) {
             // The machine's fault: no job of a case is too large to be written.
-            Err(error) => {
-                return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
-            }
+            return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
         }
         for _ in jobs {
             match self.next(limits) {

@@ -101,13 +101,7 @@ impl Runtime for TractRuntime {
         &self.id
     }
 
-    fn execute(&mut self, jobs: &[Job]) -> Vec<Execution> {
-        jobs.iter().map(|job| self.run(job)).collect()
-    }
-}
-
-impl TractRuntime {
-    fn run(&self, job: &Job) -> Execution {
+    fn execute(&mut self, job: &Job) -> Execution {
         // Where a panic came from is known by how far the job had come.
         let stage = Cell::new(Stage::Load);
         let declared = Cell::new(None);
@@ -128,7 +122,9 @@ impl TractRuntime {
             }
         }
     }
+}
 
+impl TractRuntime {
     fn load_and_run(
         &self,
         job: &Job,

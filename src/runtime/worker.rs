@@ -7,13 +7,14 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::Path;
 use std::process::{ChildStdout, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use super::process::{Answers, Isolated, NOTICE, Next, Protocol};
+use super::process::{Answers, Chunks, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
 use super::{Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
@@ -24,6 +25,9 @@ const FORMAT: u32 = 1;
 
 /// The subcommand that serves as a worker; its argument is a row as JSON.
 pub const COMMAND: &str = "worker";
+
+/// How long the allocator of this program keeps free memory to itself, in milliseconds; -1 is for ever.
+const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 
 struct Frames;
 
@@ -53,6 +57,10 @@ impl Protocol for Frames {
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
+        if std::env::var_os(PURGE_DELAY).is_none() {
+            // What a job gave back the next one takes: between them it is not given to the system.
+            command.env(PURGE_DELAY, "-1");
+        }
         Ok(command)
     }
 
@@ -60,11 +68,10 @@ impl Protocol for Frames {
         Ok(Box::new(Messages::new()?))
     }
 
-    fn batch(&self, jobs: &[Job]) -> io::Result<Vec<u8>> {
+    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
         let count = u32::try_from(jobs.len()).map_err(io::Error::other)?;
-        let mut batch = count.to_le_bytes().to_vec();
-        jobs.iter().try_for_each(|job| send(&mut batch, job))?;
-        Ok(batch)
+        to.write_all(&count.to_le_bytes())?;
+        jobs.iter().try_for_each(|job| send(to, job))
     }
 }
 
@@ -84,7 +91,9 @@ struct Messages {
 
 impl Messages {
     fn new() -> io::Result<Messages> {
-        let file = tempfile::Builder::new().append(true).tempfile()?;
+        let mut builder = tempfile::Builder::new();
+        let file = builder.append(true);
+        let file = if Path::new(MEMORY).is_dir() { file.tempfile_in(MEMORY) } else { file.tempfile() }?;
         let reader = file.reopen()?;
         let (unread, pending) = (Vec::new(), VecDeque::new());
         Ok(Messages { file, reader, unread, pending, notices: None, is_first: true, has_ended: false })
@@ -145,6 +154,9 @@ impl Answers for Messages {
         }
     }
 }
+
+/// Where files are kept in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
 
 /// What stands before every message, so that whatever else a runtime writes to standard output is told from it, and is held
 /// against the job that wrote it.
@@ -223,9 +235,7 @@ fn serve_with(row: &str, open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, 
         }
         for _ in 0..u32::from_le_bytes(count) {
             let job: Job = receive(&mut input)?;
-            let execution = runtime.execute(std::slice::from_ref(&job)).pop();
-            let execution = execution.ok_or_else(|| io::Error::other("a job without an outcome"))?;
-            answer(&mut output, &postcard::to_stdvec(&execution).map_err(io::Error::other)?)?;
+            answer(&mut output, &postcard::to_stdvec(&runtime.execute(&job)).map_err(io::Error::other)?)?;
         }
         notify()?;
     }
@@ -270,11 +280,10 @@ fn end_with_the_parent() {
 #[cfg(not(unix))]
 fn end_with_the_parent() {}
 
-fn send(to: &mut Vec<u8>, job: &Job) -> io::Result<()> {
+fn send(to: &mut impl Write, job: &Job) -> io::Result<()> {
     let bytes = postcard::to_stdvec(job).map_err(io::Error::other)?;
-    to.extend(u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes());
-    to.extend(bytes);
-    Ok(())
+    to.write_all(&u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes())?;
+    to.write_all(&bytes)
 }
 
 fn receive(from: &mut impl Read) -> io::Result<Job> {
@@ -304,7 +313,7 @@ mod tests {
             send(&mut pipe, &job).unwrap();
             let read = receive(&mut pipe.as_slice()).unwrap();
             assert_eq!((&read.model, &read.feeds), (&job.model, &job.feeds));
-            let execution = honest.execute(&[job]).remove(0);
+            let execution = honest.execute(&job);
             let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
             assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
         }

@@ -6,9 +6,12 @@ mod close;
 mod compare;
 mod element_type;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 
 pub use close::{ABSOLUTE, RELATIVE, are_close};
 pub use compare::{Difference, differences};
@@ -17,8 +20,7 @@ pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, ma
 /// A tensor. Its dims are never negative, and it holds exactly as many elements as they multiply to.
 ///
 /// The elements are shared: a tensor with the same elements and other dims costs no copy.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "Parts", try_from = "Parts")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     element_type: ElementType,
     dims: Vec<i64>,
@@ -36,32 +38,34 @@ pub enum Elements {
 
 /// A tensor on its way to or from another process; what comes in is checked.
 #[derive(Serialize, Deserialize)]
-struct Parts {
+struct Parts<'a> {
     element_type: ElementType,
-    dims: Vec<i64>,
-    #[serde(with = "serde_bytes")]
-    packed: Vec<u8>,
-    strings: Vec<Vec<u8>>,
+    dims: Cow<'a, [i64]>,
+    #[serde(borrow, with = "serde_bytes")]
+    packed: Cow<'a, [u8]>,
+    strings: Vec<ByteBuf>,
 }
 
-impl From<Tensor> for Parts {
-    fn from(tensor: Tensor) -> Parts {
-        let (packed, strings) = match &tensor.elements {
-            Elements::Packed(bytes) => (bytes.to_vec(), vec![]),
-            Elements::Strings(strings) => (vec![], strings.to_vec()),
+impl Serialize for Tensor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (packed, strings) = match &self.elements {
+            Elements::Packed(bytes) => (&bytes[..], vec![]),
+            Elements::Strings(strings) => (&[][..], strings.iter().map(|string| ByteBuf::from(&string[..])).collect()),
         };
-        Parts { element_type: tensor.element_type, dims: tensor.dims, packed, strings }
+        let (dims, packed) = (Cow::from(&self.dims), Cow::from(packed));
+        Parts { element_type: self.element_type, dims, packed, strings }.serialize(serializer)
     }
 }
 
-impl TryFrom<Parts> for Tensor {
-    type Error = TensorError;
-
-    fn try_from(parts: Parts) -> Result<Tensor, TensorError> {
-        match parts.element_type {
-            ElementType::String => Tensor::from_strings(parts.dims, parts.strings),
-            element_type => Tensor::from_packed(element_type, parts.dims, parts.packed),
-        }
+impl<'de> Deserialize<'de> for Tensor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tensor, D::Error> {
+        let Parts { element_type, dims, packed, strings } = Parts::deserialize(deserializer)?;
+        let dims = dims.into_owned();
+        let tensor = match element_type {
+            ElementType::String => Tensor::from_strings(dims, strings.into_iter().map(ByteBuf::into_vec).collect()),
+            element_type => Tensor::from_packed(element_type, dims, packed),
+        };
+        tensor.map_err(D::Error::custom)
     }
 }
 
@@ -98,7 +102,12 @@ impl Tensor {
     ///
     /// # Errors
     /// If a dim is negative, the type is string, or the bytes are not exactly those of the dims' elements.
-    pub fn from_packed(element_type: ElementType, dims: Vec<i64>, bytes: Vec<u8>) -> Result<Tensor, TensorError> {
+    pub fn from_packed(
+        element_type: ElementType,
+        dims: Vec<i64>,
+        bytes: impl Into<Arc<[u8]>>,
+    ) -> Result<Tensor, TensorError> {
+        let mut bytes = bytes.into();
         check_dims(&dims)?;
         if element_type == ElementType::String {
             return Err(TensorError::Kind { element_type, found: "packed bytes" });
@@ -109,12 +118,13 @@ impl Tensor {
             let expected = count.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
             return Err(TensorError::Count { element_type, dims, expected, found: format!("{} bytes", bytes.len()) });
         }
-        let mut bytes = bytes;
         let used = count.unwrap_or(0).wrapping_mul(element_type.bits() as usize) % 8;
-        if let (Some(last), 1..) = (bytes.last_mut(), used) {
+        if used > 0
+            && let Some(last) = Arc::make_mut(&mut bytes).last_mut()
+        {
             *last &= (1 << used) - 1;
         }
-        Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes.into()) })
+        Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes) })
     }
 
     /// A tensor of strings.
