@@ -10,7 +10,7 @@ fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), text.concat())
 }
 
-const LIMITS: [&str; 4] = ["--time-limit", "1s", "--memory-limit", "256MiB"];
+const LIMITS: [&str; 4] = ["--time-limit", "1s", "--memory-limit", "96MiB"];
 
 #[test]
 fn whatever_a_runtime_does_is_a_finding_and_no_case_is_lost() {
