@@ -1,9 +1,12 @@
 //! The program as a user meets it: what it prints, and how it ends.
 
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use onnx_crosscheck::case::{Case, Generator};
+use onnx_crosscheck::operator::OPERATORS;
+use onnx_crosscheck::runtime::{KINDS, provision};
 use serde_json::Value;
 
 /// Runs where a campaign may leave its folder.
@@ -24,10 +27,12 @@ fn ended(output: &Output) -> (i32, String, String) {
 
 const RIGHT: &str = "Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer";
 const WRONG: &str = "Flatten@13 axis=3 float[2]";
+/// Those that tests know what to expect of.
+const THREE: &str = "in-house,onnxruntime,tract";
 
 #[test]
 fn a_case_that_all_agree_on_ends_with_0() {
-    let (code, out, _) = run(&["run", RIGHT]);
+    let (code, out, _) = run(&["run", RIGHT, "--runtimes", THREE]);
     assert_eq!(code, 0, "{out}");
     let runtimes = "in-house, onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized, tract/pinned";
     assert!(out.contains(&format!("{runtimes}\n    answer float[3,0]{{}}")), "{out}");
@@ -35,7 +40,7 @@ fn a_case_that_all_agree_on_ends_with_0() {
 
 #[test]
 fn a_finding_ends_with_1_and_names_who_is_wrong() {
-    let (code, out, _) = run(&["run", WRONG]);
+    let (code, out, _) = run(&["run", WRONG, "--runtimes", THREE]);
     assert_eq!(code, 1, "{out}");
     let lines: Vec<&str> = out.lines().filter(|line| line.contains("WRONG")).collect();
     let accused: Vec<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
@@ -48,28 +53,33 @@ fn a_finding_ends_with_1_and_names_who_is_wrong() {
 fn an_artifact_of_a_fuzzer_is_saved_minimized() {
     let folder = tempfile::tempdir().unwrap();
     let artifact = folder.path().join("crash-1");
-    std::fs::write(&artifact, "Flatten@13 axis=3 int8[2,1]:random(5):constant").unwrap();
-    let save = |what: &str| {
+    fs::write(&artifact, "Flatten@13 axis=3 int8[2,1]:random(5):constant").unwrap();
+    let save_all = |cases: &[&str]| {
         let path = folder.path();
-        ended(&crosscheck(&["save", what]).current_dir(path).output().unwrap())
+        ended(&crosscheck(&[&["save"], cases].concat()).current_dir(path).output().unwrap())
     };
+    let save = |case: &str| save_all(&[case]);
     let artifact = artifact.to_str().unwrap();
     let (code, out, _) = save(artifact);
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("Known as tract-flatten-panic"), "{out}");
     // With an empty ledger it is new.
-    std::fs::create_dir(folder.path().join("known")).unwrap();
-    for kind in ["in-house", "onnxruntime", "tract"] {
-        std::fs::write(folder.path().join(format!("known/{kind}.toml")), "").unwrap();
+    fs::create_dir(folder.path().join("known")).unwrap();
+    for kind in KINDS {
+        fs::write(folder.path().join(format!("known/{}.toml", kind.name)), "").unwrap();
     }
     let (code, out, _) = save(artifact);
     assert_eq!(code, 0, "{out}");
     let saved = out.lines().find_map(|line| line.strip_prefix("Saved ")).expect("a path");
-    let text = std::fs::read_to_string(folder.path().join(saved)).unwrap();
+    let text = fs::read_to_string(folder.path().join(saved)).unwrap();
     assert!(text.ends_with("\nFlatten@28 axis=2 float[1]\n"), "{text}");
     let (code, _, error) = save(RIGHT);
     assert_eq!(code, 2);
     assert!(error.contains("shows no mismatch"), "{error}");
+    // One that shows nothing does not keep the others from being saved.
+    let (code, out, error) = save_all(&[RIGHT, "Shape@28 float[1]", artifact]);
+    assert!(code == 2 && error.contains("shows no mismatch"), "{error}");
+    assert_eq!(out.lines().filter(|line| line.starts_with("Saved ")).count(), 2, "{out}");
 }
 
 #[test]
@@ -177,7 +187,7 @@ fn the_cases_of_a_seed_are_printed_and_stay_what_they_are_with_every_element_wri
 fn a_library_that_is_none_is_an_error_and_never_a_silent_absence() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("libonnxruntime.so");
-    std::fs::write(&text, "no library").unwrap();
+    fs::write(&text, "no library").unwrap();
     for path in [directory.path().join("absent.so"), text] {
         let output = crosscheck(&["run", RIGHT]).env("ORT_DYLIB_PATH", &path).output().unwrap();
         let (code, out, error) = ended(&output);
@@ -196,12 +206,12 @@ fn with_python(script: &str) -> (i32, String, Vec<std::path::PathBuf>) {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let (bin, home) = (directory.path().join("bin"), directory.path().join("home"));
-    std::fs::create_dir(&bin).unwrap();
-    std::fs::create_dir(&home).unwrap();
+    fs::create_dir(&bin).unwrap();
+    fs::create_dir(&home).unwrap();
     if !script.is_empty() {
         let python = bin.join("python3");
-        std::fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(&python, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let mut command = crosscheck(&["run", RIGHT]);
     command.env_remove("ORT_DYLIB_PATH").env_remove("XDG_CACHE_HOME").env("HOME", &home).env("PATH", &bin);
@@ -209,7 +219,7 @@ fn with_python(script: &str) -> (i32, String, Vec<std::path::PathBuf>) {
     let mut left = Vec::new();
     let mut folders = vec![home];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
+        for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() { folders.push(path) } else { left.push(path) }
         }
@@ -233,6 +243,24 @@ fn provisioning_that_fails_says_what_to_do_and_leaves_nothing() {
     let (code, error, left) = with_python(forged);
     assert_eq!((code, left.len()), (2, 0), "{error}");
     assert!(error.contains("SHA-256"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_library_beside_the_program_is_used_and_nothing_is_fetched() {
+    let library = provision::onnxruntime_library(provision::ONNXRUNTIME_VERSION).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("crosscheck");
+    fs::copy(env!("CARGO_BIN_EXE_crosscheck"), &program).unwrap();
+    let run = || {
+        let mut command = Command::new(&program);
+        command.args(["run", RIGHT, "--runtimes", "onnxruntime"]).current_dir(folder.path());
+        ended(&command.env_clear().env("HOME", folder.path()).env("PATH", folder.path()).output().unwrap())
+    };
+    assert_eq!(run().0, 2, "there is neither a library nor anything to fetch it with");
+    fs::copy(&library, folder.path().join(library.file_name().unwrap())).unwrap();
+    let (code, out, error) = run();
+    assert_eq!(code, 0, "{out}{error}");
 }
 
 #[test]
@@ -268,15 +296,16 @@ fn coverage_shows_what_the_last_campaign_reached() {
     run(&["campaign", "--cases", "8000", "--seed", "7", "--runtimes", "in-house,tract/typed", "--output", output]);
     let (code, out, error) = run(&["coverage", "--output", output, "--html", page.to_str().unwrap()]);
     assert_eq!(code, 0, "{error}");
-    assert!(out.contains("of 471 cells were reached."), "{out}");
+    let cells: usize = OPERATORS.iter().map(|operator| operator.cells()).sum();
+    assert!(out.contains(&format!("of {cells} cells were reached.")), "{out}");
     assert!(out.contains("in-house executed") && out.contains(": Shape-1 complex64, "), "{out}");
-    assert!(std::fs::read_to_string(&page).unwrap().contains("Reshape"));
+    assert!(fs::read_to_string(&page).unwrap().contains("Reshape"));
     let (code, out, _) = run(&["coverage", "--output", output, "--runtime", "tract/typed"]);
     assert!(code == 0 && out.contains('!') && out.contains('-'), "{out}");
     let (code, _, error) = run(&["coverage", "--output", output, "--runtime", "none"]);
     assert!(code == 2 && error.contains("there were in-house, tract/typed"), "{error}");
 
-    std::fs::write(folder.path().join("campaign/coverage.json"), "{").unwrap();
+    fs::write(folder.path().join("campaign/coverage.json"), "{").unwrap();
     let (code, _, error) = run(&["coverage", "--output", output]);
     assert!(code == 2 && error.contains("coverage.json is damaged"), "{error}");
 }
@@ -286,8 +315,8 @@ fn coverage_shows_what_the_last_campaign_reached() {
 fn assert_refused(file: &str, contents: &str, arguments: &[&str], said: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(file);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, contents).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, contents).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder.path()).output();
     let output = output.unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -345,8 +374,48 @@ fn releases_that_cannot_be_had_say_what_to_do() {
     let run = |release| ["run", "Shape@28 float[1]", "--runtimes", release];
     assert_refused("x", "", &run("tract@0.1.0"), &["its worker is not built", "runtimes install tract@0.1.0"]);
     assert_refused("x", "", &["runtimes", "install", "tract@0.1.0"], &["run this in a checkout"]);
-    assert_refused("x", "", &["runtimes", "install", "tract"], &["NAME@VERSION"]);
     let two = ["run", "Shape@28 float[1]", "--in-process", "--runtimes", "tract@0.1.0"];
     assert_refused("x", "", &two, &["leave out --in-process"]);
     assert_refused("x", "", &["compare", "tract", "in-house"], &["the same configurations"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn completions_are_scripts_that_their_shell_can_read() {
+    let (code, script, _) = run(&["completions", "bash"]);
+    assert_eq!(code, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("completions.bash");
+    fs::write(&path, &script).unwrap();
+    // What bash offers after `crosscheck `, and after `crosscheck campaign --fo`.
+    let ask = r#"
+        source "$0"
+        offer() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+                  _crosscheck crosscheck "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"; echo "${COMPREPLY[*]}"; }
+        offer crosscheck ""
+        offer crosscheck campaign --fo
+    "#;
+    let output = Command::new("bash").args(["-c", ask]).arg(&path).output().unwrap();
+    let offered = String::from_utf8_lossy(&output.stdout).into_owned();
+    let offered: Vec<&str> = offered.lines().collect();
+    assert!(offered[0].contains("campaign") && offered[0].contains("known") && !offered[0].contains("worker"));
+    assert_eq!(offered[1], "--for");
+    for shell in ["elvish", "fish", "powershell", "zsh"] {
+        let (code, script, _) = run(&["completions", shell]);
+        assert!(code == 0 && script.contains("crosscheck") && script.contains("campaign"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_the_program_and_for_every_subcommand() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("share/man1");
+    let (code, _, errors) = run(&["man", pages.to_str().unwrap()]);
+    assert_eq!(code, 0, "{errors}");
+    let page = |name: &str| fs::read_to_string(pages.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(page("crosscheck.1").contains("crosscheck\\-campaign(1)"));
+    let campaign = page("crosscheck-campaign.1");
+    assert!(campaign.contains(r"\-\-seed") && campaign.contains("Example:"), "{campaign}");
+    assert!(page("crosscheck-runtimes-install.1").contains("onnxruntime@1.26.0"));
+    assert!(!pages.join("crosscheck-worker.1").exists(), "what is hidden has no page");
 }

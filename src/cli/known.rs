@@ -20,6 +20,7 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Minimize what a case shows, and write an entry for each finding that is not known yet
+    #[command(after_help = "Example:\n  crosscheck known add 'Flatten@13 axis=3 float[2]'")]
     Add {
         /// The case, or a file that holds one
         case: String,

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use anyhow::Context;
 use comfy_table::{Table, presets};
 
 use super::Ending;
@@ -11,7 +10,7 @@ use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  crosscheck runtimes install onnxruntime@1.26.0")]
+#[command(after_help = "Example:\n  crosscheck runtimes\n  crosscheck runtimes install onnxruntime@1.26.0")]
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -20,8 +19,9 @@ pub(super) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Fetch the library of an onnxruntime release, build the worker of a tract release, or install `onnx-reference`
+    #[command(after_help = "Example:\n  crosscheck runtimes install onnxruntime@1.26.0")]
     Install {
-        /// The release, such as `onnxruntime@1.26.0`
+        /// The release, such as `onnxruntime@1.26.0`; without a version it is the one under test
         release: String,
     },
 }
@@ -80,11 +80,9 @@ fn install(release: &str) -> anyhow::Result<()> {
         println!("{release} {} is ready: {}", opened[0].id().version, path.display());
         return Ok(());
     }
-    let (name, version) = release.split_once('@').with_context(|| {
-        format!("`{release}` names no release: a release is written NAME@VERSION, such as onnxruntime@1.26.0")
-    })?;
     let rows = select(Some(release))?;
     let kind = rows[0].kind()?;
+    let (name, version) = (&rows[0].id.name, rows[0].id.version.as_str());
     let path = match kind.supply {
         Supply::Library => provision::onnxruntime_library(version)?,
         Supply::Linked if version == kind.version => {
