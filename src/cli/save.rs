@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use super::{Ending, RuntimeArguments, read_case};
+use crate::case::Case;
 use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
 
-/// Minimize what a case shows, and save it as regressions: a case file and a pending snapshot each
+/// Minimize what cases show, and save it as regressions: a case file and a pending snapshot each
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  crosscheck save fuzz/artifacts/reshape/crash-0123abcd")]
+#[command(after_help = "Example:\n  crosscheck save fuzz/artifacts/reshape/*")]
 pub(super) struct Arguments {
-    /// The case, or a file that holds one, such as an artifact of a fuzz target
-    case: String,
+    /// The cases, or files that hold one each, such as the artifacts of a fuzz target
+    #[arg(required = true, value_name = "CASE")]
+    cases: Vec<String>,
     #[command(flatten)]
     runtimes: RuntimeArguments,
     /// The folder under which `corpus/regressions` and `snapshots` stand
@@ -19,21 +21,28 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let case = read_case(&arguments.case)?;
+    let cases = arguments.cases.iter().map(|text| read_case(text)).collect::<anyhow::Result<Vec<Case>>>()?;
     let rows = arguments.runtimes.select()?;
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     let ledger = Ledger::load()?;
     let (owners, known) = ledger.owned_triggers(&mut probe);
     let mut triage = Triage::new(known);
-    let mismatches = probe.mismatches(&case);
-    anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
+    let mut ending = Ending::NothingWrong;
     let mut new: Vec<Finding> = Vec::new();
-    for (mismatch, features) in &mismatches {
-        match triage.sort(&case, mismatch, features, &mut probe) {
-            Sorted::New(finding) => new.push(*finding),
-            Sorted::Known(place) => {
-                if let Some(known) = owners.get(place) {
-                    println!("Known as {}: {}", known.id, known.title);
+    for case in &cases {
+        let mismatches = probe.mismatches(case);
+        if mismatches.is_empty() {
+            // The others are not lost to it.
+            eprintln!("error: {case} shows no mismatch on these runtimes");
+            ending = Ending::BadInput;
+        }
+        for (mismatch, features) in &mismatches {
+            match triage.sort(case, mismatch, features, &mut probe) {
+                Sorted::New(finding) => new.push(*finding),
+                Sorted::Known(place) => {
+                    if let Some(known) = owners.get(place) {
+                        println!("Known as {}: {}", known.id, known.title);
+                    }
                 }
             }
         }
@@ -46,5 +55,5 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     if !new.is_empty() {
         println!("Accept the snapshots with `cargo insta review`, and enter the issue with `crosscheck known add`.");
     }
-    Ok(Ending::NothingWrong)
+    Ok(ending)
 }
