@@ -138,20 +138,15 @@ fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>)
 fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let rows = select(Some(name))?;
     let kind = rows[0].kind()?;
-    let (mut all, oldest) = match kind.supply {
-        Supply::Library => (provision::onnxruntime_releases()?, OLDEST_ONNXRUNTIME),
-        Supply::Linked => {
-            let mut all = provision::built_workers(kind.name)?;
-            all.push(kind.version.to_owned());
-            (all, "0")
-        }
+    let oldest = match kind.supply {
+        Supply::Library => OLDEST_ONNXRUNTIME,
+        Supply::Linked => "0",
         Supply::Program => anyhow::bail!("{name} is a program of your own, of which there is one version"),
     };
+    let mut all = provision::releases(kind)?;
     let from = by_number(arguments.from.as_deref().unwrap_or(oldest));
     let to = arguments.to.as_deref().map(by_number);
     all.retain(|version| by_number(version) >= from && to.as_ref().is_none_or(|to| by_number(version) <= *to));
-    all.sort_by_key(|version| by_number(version));
-    all.dedup();
     anyhow::ensure!(!all.is_empty(), "there is no release between --from and --to");
     Ok(all)
 }

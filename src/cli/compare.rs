@@ -6,11 +6,13 @@ use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+
 use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c};
 use crate::campaign::{Source, Stream};
 use crate::case::{Case, Generator};
 use crate::finding::{Comparison, Drift, DriftKind, Known, Ledger};
-use crate::runtime::{Runtime, select};
+use crate::runtime::{Runtime, provision, select};
 use crate::tensor::ElementType;
 
 /// Say what two releases of a runtime do differently
@@ -18,11 +20,13 @@ use crate::tensor::ElementType;
 /// Runs the cases of the known issues, the catalogue of edge cases and generated cases on both, and lists what is newly
 /// broken, newly fixed or changed, each as one minimized case.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  crosscheck compare onnxruntime@1.30.0 onnxruntime@1.31.1")]
+#[command(
+    after_help = "Examples:\n  crosscheck compare onnxruntime@1.30.0 onnxruntime@1.31.1\n  crosscheck compare onnxruntime@previous onnxruntime@newest"
+)]
 pub(super) struct Arguments {
-    /// The older release, such as `onnxruntime@1.30.0`
+    /// The older release, such as `onnxruntime@1.30.0`, or `onnxruntime@previous`: the one before the newest
     before: String,
-    /// The newer one, such as `onnxruntime`, which is the release under test
+    /// The newer one, such as `onnxruntime@newest`; without a version it is the release under test
     after: String,
     /// How many cases to run
     #[arg(long, value_name = "N", default_value_t = 20_000)]
@@ -80,10 +84,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 fn open(release: &str, place: PlaceArguments) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
-    let rows = select(Some(release))?;
+    let rows = select(Some(&with_number(release)?))?;
     let one = rows.iter().all(|row| row.id.is_release_of(&rows[0].id));
     anyhow::ensure!(one, "`{release}` names more than one runtime: two releases are compared");
     Ok(place.open(&rows)?)
+}
+
+/// A release with its number in place of `newest` or `previous`.
+fn with_number(release: &str) -> anyhow::Result<String> {
+    let (name, before_newest) = match release.split_once('@') {
+        Some((name, "newest")) => (name, 0),
+        Some((name, "previous")) => (name, 1),
+        _ => return Ok(release.to_owned()),
+    };
+    let releases = provision::releases(select(Some(name))?[0].kind()?)?;
+    let version = releases.iter().rev().nth(before_newest);
+    let version = version.with_context(|| format!("there is no `{release}`: there are {}", releases.join(", ")))?;
+    Ok(format!("{name}@{version}"))
 }
 
 fn write(comparison: &Comparison, names: &[String; 2], to: &mut impl Write) -> io::Result<()> {

@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::{Kind, Supply, by_number};
 use crate::files::{sha256, write_whole};
 
 /// The release of onnxruntime under test.
@@ -112,7 +113,7 @@ fn platform() -> Result<&'static Platform, ProvisionError> {
 }
 
 /// Where the library of an onnxruntime release is, or will be once it is provisioned. For the release under test it is the
-/// user's own, if one is named.
+/// user's own, if one is named, or else the one that stands beside this program, if one does.
 ///
 /// # Errors
 /// If there can be none.
@@ -121,9 +122,14 @@ pub fn library(version: &str) -> Result<PathBuf, ProvisionError> {
     if let Some(path) = own.filter(|_| version == ONNXRUNTIME_VERSION) {
         return if path.is_file() { Ok(path) } else { Err(ProvisionError::Override(path)) };
     }
+    let name = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let program = std::env::current_exe().ok().filter(|_| version == ONNXRUNTIME_VERSION);
+    if let Some(path) = program.map(|program| program.with_file_name(&name)).filter(|path| path.is_file()) {
+        return Ok(path);
+    }
     let platform = platform()?;
     let folder = cache(&format!("onnxruntime-{version}-{}-{}", platform.os, platform.arch))?;
-    Ok(folder.join(format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)))
+    Ok(folder.join(name))
 }
 
 /// The library of an onnxruntime release, fetched if it is not there yet.
@@ -138,11 +144,11 @@ pub fn onnxruntime_library(version: &str) -> Result<PathBuf, ProvisionError> {
     Ok(library)
 }
 
-/// Every release of onnxruntime that the package index has for this platform, the oldest first.
+/// Every release of onnxruntime that the package index has for this platform.
 ///
 /// # Errors
 /// If pip cannot say.
-pub fn onnxruntime_releases() -> Result<Vec<String>, ProvisionError> {
+fn onnxruntime_releases() -> Result<Vec<String>, ProvisionError> {
     let mut command = pip("index", platform()?);
     let failed = |reason: String| ProvisionError::Pip { version: "of any release".to_owned(), reason };
     // The subcommand is an experiment of pip's, and says so on standard error.
@@ -151,7 +157,7 @@ pub fn onnxruntime_releases() -> Result<Vec<String>, ProvisionError> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("Available versions:"));
     let line = line.ok_or_else(|| failed(format!("`pip index versions onnxruntime` ended with {}", output.status)))?;
-    Ok(line.split(',').map(|version| version.trim().to_owned()).rev().collect())
+    Ok(line.split(',').map(|version| version.trim().to_owned()).collect())
 }
 
 fn fetch(version: &str, platform: &Platform, library: &Path) -> Result<(), ProvisionError> {
@@ -282,11 +288,31 @@ pub fn worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
     Ok(cache("workers")?.join(format!("{kind}-{version}{}", std::env::consts::EXE_SUFFIX)))
 }
 
+/// The releases of a kind that can be looked at, the oldest first: those of the package index, or the one that is linked and
+/// those whose workers are built.
+///
+/// # Errors
+/// If they cannot be listed.
+pub fn releases(kind: &Kind) -> Result<Vec<String>, ProvisionError> {
+    let mut releases = match kind.supply {
+        Supply::Library => onnxruntime_releases()?,
+        Supply::Linked => {
+            let mut releases = built_workers(kind.name)?;
+            releases.push(kind.version.to_owned());
+            releases
+        }
+        Supply::Program => vec![],
+    };
+    releases.sort_by_key(|version| by_number(version));
+    releases.dedup();
+    Ok(releases)
+}
+
 /// The releases of a linked runtime whose workers are built.
 ///
 /// # Errors
 /// If no cache directory is known.
-pub fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
+fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
     let prefix = format!("{kind}-");
     let version =
         |name: &String| Some(name.strip_prefix(&prefix)?.strip_suffix(std::env::consts::EXE_SUFFIX)?.to_owned());
