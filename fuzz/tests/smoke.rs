@@ -1,24 +1,19 @@
 //! The targets as libFuzzer runs them, on any toolchain: without instrumentation all that guides them is what they show of
 //! the runtimes.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use onnx_crosscheck::fuzzing;
 
-/// The binary of each target.
-const TARGETS: [(&str, &str); 4] = [
-    ("shape", env!("CARGO_BIN_EXE_shape")),
-    ("flatten", env!("CARGO_BIN_EXE_flatten")),
-    ("reshape", env!("CARGO_BIN_EXE_reshape")),
-    ("any", env!("CARGO_BIN_EXE_any")),
-];
-
-fn run(binary: &str, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
+fn run(target: &str, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> (Output, String) {
     // The first corpus is the one that grows, so the seeds are never it.
     fs::create_dir_all(folder.join("corpus")).unwrap();
     let artifacts = format!("-artifact_prefix={}/", folder.display());
+    // All targets are built beside each other.
+    let binary = Path::new(env!("CARGO_BIN_EXE_any")).with_file_name(format!("{target}{EXE_SUFFIX}"));
     let mut command = Command::new(binary);
     command.current_dir(folder).envs(settings.iter().copied());
     command.arg("corpus").args(arguments).arg(artifacts).arg("-seed=1");
@@ -37,15 +32,17 @@ fn count(folder: &Path) -> usize {
 
 #[test]
 fn there_is_a_target_for_each_operator_and_one_for_all() {
-    assert_eq!(fuzzing::targets(), TARGETS.map(|(target, _)| target));
+    let manifest = include_str!("../Cargo.toml");
+    let names = manifest.split("[[bin]]\nname = \"").skip(1).filter_map(|rest| rest.split('"').next());
+    assert_eq!(names.collect::<Vec<_>>(), fuzzing::targets());
 }
 
 #[test]
 fn every_target_runs_its_seeds_and_mutates_them() {
-    for (target, binary) in TARGETS {
+    for target in fuzzing::targets() {
         let folder = tempfile::tempdir().unwrap();
         let grown = folder.path().join("corpus");
-        let (output, text) = run(binary, folder.path(), &[], &["-runs=600", &seeds(target)]);
+        let (output, text) = run(&target, folder.path(), &[], &["-runs=600", &seeds(&target)]);
         assert!(output.status.success() && text.contains("Done 600 runs"), "{target}: {text}");
         assert!(count(&grown) > 20, "{target} found nothing to keep beside the seeds: {text}");
     }
@@ -53,13 +50,12 @@ fn every_target_runs_its_seeds_and_mutates_them() {
 
 #[test]
 fn from_nothing_only_guidance_keeps_cases() {
-    let (target, binary) = TARGETS[3];
     for (guidance, keeps) in [("0", false), ("1", true)] {
         let folder = tempfile::tempdir().unwrap();
         let grown = folder.path().join("corpus");
         let settings = [("CROSSCHECK_GUIDANCE", guidance), ("CROSSCHECK_SAVE_TO", "findings")];
-        let (output, text) = run(binary, folder.path(), &settings, &["-runs=300"]);
-        assert!(output.status.success(), "{target}: {text}");
+        let (output, text) = run("any", folder.path(), &settings, &["-runs=300"]);
+        assert!(output.status.success(), "{text}");
         assert_eq!(count(&grown) > 20, keeps, "guidance {guidance} kept {}", count(&grown));
     }
 }
@@ -68,7 +64,7 @@ fn from_nothing_only_guidance_keeps_cases() {
 fn a_new_finding_ends_the_run_with_its_case_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let ignore = ("CROSSCHECK_IGNORE_KNOWN", "1");
-    let (output, text) = run(TARGETS[1].1, folder.path(), &[ignore], &["-runs=300", &seeds("flatten")]);
+    let (output, text) = run("flatten", folder.path(), &[ignore], &["-runs=300", &seeds("flatten")]);
     assert!(!output.status.success());
     for part in ["New finding: tract of Flatten", "signature: tract | Flatten", "crosscheck run '", "crosscheck save '"]
     {
@@ -81,7 +77,7 @@ fn a_new_finding_ends_the_run_with_its_case_and_what_to_do() {
 
     let folder = tempfile::tempdir().unwrap();
     let settings = [ignore, ("CROSSCHECK_SAVE_TO", "findings")];
-    let (output, text) = run(TARGETS[1].1, folder.path(), &settings, &["-runs=300", &seeds("flatten")]);
+    let (output, text) = run("flatten", folder.path(), &settings, &["-runs=300", &seeds("flatten")]);
     assert!(output.status.success(), "{text}");
     assert!(count(&folder.path().join("findings/corpus/regressions")) > 5, "{text}");
 }
@@ -90,7 +86,7 @@ fn a_new_finding_ends_the_run_with_its_case_and_what_to_do() {
 fn a_setting_that_cannot_be_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     for (name, value) in [("CROSSCHECK_GUIDANCE", "maybe"), ("CROSSCHECK_RUNTIMES", "onnxruntme")] {
-        let (output, text) = run(TARGETS[0].1, folder.path(), &[(name, value)], &["-runs=1"]);
+        let (output, text) = run("shape", folder.path(), &[(name, value)], &["-runs=1"]);
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(value), "{text}");
     }

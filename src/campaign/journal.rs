@@ -471,9 +471,9 @@ mod tests {
         let text = serde_json::to_string(&statistics).unwrap();
         let again: Statistics = serde_json::from_str(&text).unwrap();
         assert_eq!(format!("{again:#?}"), format!("{statistics:#?}"));
-        let unknown = text.replace("\"operator\":\"Shape\"", "\"operator\":\"Size\"");
+        let unknown = text.replace("\"operator\":\"Shape\"", "\"operator\":\"Sharp\"");
         let error = serde_json::from_str::<Statistics>(&unknown).unwrap_err().to_string();
-        assert!(error.contains("no operator `Size`"), "{error}");
+        assert!(error.contains("no operator `Sharp`"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::operator::Operator;
 #[derive(Debug)]
 pub struct Entry {
     pub case: Case,
-    /// What the line says is demanded: dims or values, `reject RULE`, or `open RULE` and what the texts lean to.
+    /// What the line says is demanded: the dims of the output, or its elements where they are computed; `reject RULE`; or
+    /// `open RULE` and what the texts lean to.
     pub demand: &'static str,
 }
 
@@ -36,16 +37,18 @@ mod tests {
     use crate::tensor::Tensor;
     use std::collections::HashSet;
 
-    fn dims_text(dims: &[i64]) -> String {
-        format!("[{}]", dims.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+    /// A list of numbers, or the number that a scalar is.
+    fn numbers(values: &[i64], rank: usize) -> String {
+        let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        if rank == 0 { list } else { format!("[{list}]") }
     }
 
     /// What the expectation says, in the words of the catalogue.
     fn demand(case: &Case) -> String {
         let expectation = case.expectation(&case.tensors());
-        let outputs = |outputs: &[Tensor]| match (case.operator.name, &outputs[0]) {
-            ("Shape", dims) => dims_text(&dims.int64s().unwrap()),
-            (_, tensor) => dims_text(tensor.dims()),
+        let outputs = |outputs: &[Tensor]| match &outputs[0] {
+            computed if case.operator.computes() => numbers(&computed.int64s().unwrap(), computed.rank()),
+            moved => numbers(moved.dims(), 1),
         };
         let leaning = expectation.outputs().map_or("refusal".to_owned(), outputs);
         match &expectation {
@@ -59,7 +62,7 @@ mod tests {
     fn every_line_is_what_the_in_house_implementation_gives() {
         for operator in OPERATORS {
             let entries = read(operator.catalogue).unwrap_or_else(|(line, error)| panic!("{operator}:{line}: {error}"));
-            assert!(entries.len() > 100);
+            assert!(!entries.is_empty(), "{operator} has no edge cases");
             let mut seen = HashSet::new();
             for Entry { case, demand: demanded } in &entries {
                 assert_eq!(case.operator, *operator);

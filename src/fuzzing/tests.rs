@@ -3,7 +3,6 @@ use crate::runtime::liar;
 
 #[test]
 fn a_target_takes_cases_of_its_operator_only() {
-    assert_eq!(targets(), ["shape", "flatten", "reshape", "any"]);
     let case: Case = "Shape@28 float[2]".parse().unwrap();
     assert_eq!(["shape", "flatten", "any"].map(|target| takes(target, &case)), [true, false, true]);
 }

@@ -42,7 +42,7 @@ pub struct Operator {
     execute: fn(&Call) -> Expectation,
     /// The rank of the output as far as the call alone shows it, without looking at what it computes.
     output_rank: fn(&Call) -> Option<usize>,
-    /// The element type of the output, where it is not that of the first input.
+    /// The element type of the output, where it is computed and not moved from the first input.
     output_type: Option<ElementType>,
 }
 
@@ -207,6 +207,16 @@ impl Operator {
     pub fn opsets(&self, version: &Version) -> std::ops::RangeInclusive<u8> {
         let next = self.versions.iter().map(|v| v.since).find(|&since| since > version.since);
         version.since..=next.map_or(NEWEST_OPSET, |since| since - 1)
+    }
+
+    /// How many cells it has: pairs of a version and an element type that the version lists.
+    pub fn cells(&self) -> usize {
+        self.versions.iter().map(|version| version.element_types.len()).sum()
+    }
+
+    /// Whether it computes its output, rather than moving the elements of its first input.
+    pub fn computes(&self) -> bool {
+        self.output_type.is_some()
     }
 
     /// The version that holds at an opset, if the operator existed by then.

@@ -258,7 +258,8 @@ fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Res
 
 #[test]
 fn a_seed_gives_the_same_cases_for_ever() {
-    let generator = Generator::default();
+    // A further operator is chosen as well, so only the same operators give the same cases.
+    let generator = Generator::new(["Shape", "Flatten", "Reshape"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     Flatten@20 axis=-2 float[1,1]:special:input(symbolic)
