@@ -16,3 +16,8 @@ pub mod operator;
 pub mod runtime;
 pub mod tensor;
 pub mod verdict;
+
+/// The Rust in the book is compiled, and where it can be it is run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/runtime.md")]
+struct TheBook;

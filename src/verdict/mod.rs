@@ -41,7 +41,7 @@ impl Tolerance {
 }
 
 /// One way in which a runtime is wrong. Declared from the most severe to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
 pub enum Discrepancy {
     /// Its process came to an end.
     Crash,

@@ -1,0 +1,232 @@
+//! The lists in the documents and workflows, held against the code: a list that is out of date shows as it should be.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use onnx_crosscheck::case::{Case, Generator, MAX_ELEMENTS, MAX_LINE, MAX_RANK, Wiring, catalogue};
+use onnx_crosscheck::fuzzing;
+use onnx_crosscheck::operator::{Answer, Expectation, NEWEST_OPSET, OPERATORS, Rule};
+use onnx_crosscheck::runtime::{KINDS, by_number};
+use onnx_crosscheck::tensor::{ElementType, Tensor};
+use onnx_crosscheck::verdict::Discrepancy;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The rows of the table that has this header.
+fn rows(file: &str, header: &str) -> Vec<String> {
+    let text = read(file);
+    let below = text.lines().skip_while(|line| *line != header);
+    below.skip(2).take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+fn assert_rows(file: &str, header: &str, expected: &[String]) {
+    let there = rows(file, header);
+    assert!(there == expected, "the table in {file} is to be\n{header}\n…\n{}", expected.join("\n"));
+}
+
+/// The cells of a row, without backquotes.
+fn cells(row: &str) -> Vec<String> {
+    row.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect()
+}
+
+fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn chapters() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs")).unwrap().flatten().map(|entry| entry.path());
+    let mut chapters: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    chapters.sort();
+    chapters
+}
+
+#[test]
+fn the_operators_and_their_versions() {
+    let versions = |operator: &onnx_crosscheck::operator::Operator| list(operator.versions.iter().map(|v| v.since));
+    let short: Vec<String> = OPERATORS.iter().map(|o| format!("| `{o}` | {} |", versions(o))).collect();
+    assert_rows("docs/case.md", "| operator | versions |", &short);
+    let long: Vec<String> = OPERATORS.iter().map(|o| format!("| `{o}` | {} | {} |", versions(o), o.cells())).collect();
+    assert_rows("docs/operator.md", "| operator | versions | cells |", &long);
+    let readme = read("README.md");
+    for operator in OPERATORS {
+        assert!(readme.contains(operator.name), "the README does not name {operator}");
+    }
+}
+
+#[test]
+fn the_element_types() {
+    let row = |t: ElementType| {
+        let bits = if t == ElementType::String { String::new() } else { t.bits().to_string() };
+        format!("| `{t}` | {bits} | {} |", t.since_ir())
+    };
+    assert_rows("docs/case.md", "| type | bits | IR version |", &ElementType::ALL.map(row));
+}
+
+#[test]
+fn the_notation_of_wirings_and_its_limits() {
+    let text = read("docs/case.md");
+    let listed: Vec<String> =
+        rows("docs/case.md", "| wiring | meaning |").iter().map(|row| cells(row).remove(0)).collect();
+    assert_eq!(listed, Wiring::ALL.map(|wiring| format!(":{wiring}")));
+    for said in [
+        format!("Opsets go from 1 to {NEWEST_OPSET}."),
+        format!("at most {MAX_RANK} dims and {MAX_ELEMENTS} elements, and a line at most {MAX_LINE} bytes"),
+    ] {
+        assert!(text.replace('\n', " ").contains(&said), "docs/case.md does not say: {said}");
+    }
+}
+
+#[test]
+fn the_verdicts() {
+    let row = |found: &Discrepancy| {
+        let severity = found.severity().to_possible_value().unwrap();
+        format!("| `{found}` | `{}` | {} |", severity.get_name(), found.sentence())
+    };
+    let expected: Vec<String> = Discrepancy::value_variants().iter().map(row).collect();
+    assert_rows("docs/verdict.md", "| verdict | severity | what the runtime does |", &expected);
+}
+
+#[test]
+fn the_rules() {
+    let row = |rule: Rule| format!("| `{rule}` | {} | {} |", rule.text().sentence, rule.text().source);
+    assert_rows("docs/verdict.md", "| rule | what it says | where |", &Rule::ALL.map(row));
+}
+
+fn demand(case: &Case) -> Expectation {
+    case.expectation(&case.tensors())
+}
+
+fn dims(outputs: &[Tensor]) -> String {
+    format!("`[{}]`", outputs[0].dims().iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// The rules for which an expectation of some case is what is asked for: of the catalogue, and of many cases drawn.
+fn rules_where(holds: impl Fn(&Expectation) -> bool) -> BTreeSet<String> {
+    let listed = OPERATORS.iter().flat_map(|operator| catalogue::entries(operator)).map(|entry| entry.case);
+    let generator = Generator::default();
+    let drawn = (0..20_000).map(|index| generator.case(7, index).case);
+    let expectations = listed.chain(drawn).map(|case| demand(&case)).filter(|expectation| holds(expectation));
+    expectations.filter_map(|expectation| expectation.rule()).map(|rule| rule.id().to_owned()).collect()
+}
+
+/// Holds a table of a rule, a case and what is said of it against the code.
+fn assert_cases(header: &str, said: impl Fn(&Expectation) -> Option<String>) {
+    let mut rules = BTreeSet::new();
+    for row in rows("docs/verdict.md", header) {
+        let cells = cells(&row);
+        let case: Case = cells[1].parse().unwrap_or_else(|error| panic!("{row}: {error}"));
+        let expectation = demand(&case);
+        let said = said(&expectation).unwrap_or_else(|| panic!("{row}: here it is {expectation:?}"));
+        let rule = expectation.rule().map_or("", Rule::id);
+        assert_eq!(row, format!("| `{rule}` | `{case}` | {said} |"));
+        rules.insert(rule.to_owned());
+    }
+    assert_eq!(rules, rules_where(|expectation| said(expectation).is_some()));
+}
+
+#[test]
+fn what_the_specification_leaves_open() {
+    let answer = |answer: &Answer| match answer {
+        Answer::Outputs(outputs) => dims(outputs),
+        Answer::Refusal => "a refusal".to_owned(),
+    };
+    assert_cases("| rule | case | tolerated |", |expectation| match expectation {
+        Expectation::Unspecified { tolerated, .. } => Some(list(tolerated.iter().map(answer))),
+        _ => None,
+    });
+}
+
+#[test]
+fn what_must_be_refused_and_has_a_lenient_answer() {
+    assert_cases("| rule | case | lenient answer |", |expectation| match expectation {
+        Expectation::Reject { lenient: Some(outputs), .. } => Some(dims(outputs)),
+        _ => None,
+    });
+}
+
+#[test]
+fn the_runtime_kinds() {
+    let row = |kind: &onnx_crosscheck::runtime::Kind| {
+        let version = if kind.name == "in-house" { "that of this program" } else { kind.version };
+        let configurations = list(kind.configurations.iter().filter(|c| !c.is_empty()).map(|c| format!("`{c}`")));
+        format!("| `{}` | {version} | {configurations} |", kind.name).replace("|  |", "| |")
+    };
+    let expected: Vec<String> = KINDS.iter().map(|kind| row(kind)).collect();
+    assert_rows("docs/runtime.md", "| kind | version | configurations |", &expected);
+    let readme = read("README.md");
+    assert!(readme.contains(&format!("# {} or command\n", list(KINDS.iter().map(|kind| kind.name)))));
+    for kind in KINDS.iter().filter(|kind| kind.name != "in-house") {
+        assert!(readme.contains(kind.version), "the README does not name {} {}", kind.name, kind.version);
+    }
+}
+
+#[test]
+fn the_fuzz_targets() {
+    let targets = fuzzing::targets();
+    let items: Vec<String> = targets.iter().map(|target| format!("- `{target}`\n")).collect();
+    assert!(read("docs/first-hour.md").contains(&format!("\n\n{}\n", items.concat())), "docs/first-hour.md");
+    let nightly = read(".github/workflows/nightly.yml");
+    assert!(nightly.contains(&format!("target: [{}]", list(&targets))), "nightly.yml does not run {targets:?}");
+    for target in &targets {
+        let cmin = format!("cargo +nightly fuzz cmin -s none -O {target} corpus/{target} -- -use_counters=0");
+        assert!(nightly.contains(&cmin), "nightly.yml does not bring down the seeds of {target}");
+        assert!(read("README.md").contains(&format!("`corpus/{target}`")), "the README does not name corpus/{target}");
+    }
+}
+
+#[test]
+fn the_older_release_that_is_compared_weekly_is_the_newest_that_has_a_worker() {
+    let workers = fs::read_dir(root().join("workers")).unwrap().flatten();
+    let names = workers.filter_map(|entry| Some(entry.file_name().to_str()?.strip_prefix("tract-")?.to_owned()));
+    let newest = names.max_by_key(|version| by_number(version)).unwrap();
+    assert!(read(".github/workflows/weekly.yml").contains(&format!("install: tract@{newest}\n")), "{newest}");
+}
+
+#[test]
+fn every_action_is_pinned_by_its_commit_and_says_its_version() {
+    let workflows = fs::read_dir(root().join(".github/workflows")).unwrap().flatten();
+    let mut pinned = BTreeSet::new();
+    for workflow in workflows {
+        for line in read(workflow.path()).lines() {
+            let Some((_, action)) = line.split_once("uses: ") else { continue };
+            let (name, rest) = action.split_once('@').unwrap_or((action, ""));
+            let (commit, version) = rest.split_once(" # v").unwrap_or((rest, ""));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_commit && version.split('.').count() == 3, "{action}");
+            pinned.insert((name.to_owned(), action.to_owned()));
+        }
+    }
+    let names: BTreeSet<&String> = pinned.iter().map(|(name, _)| name).collect();
+    assert!(!names.is_empty() && names.len() == pinned.len(), "one action at two commits: {pinned:#?}");
+}
+
+#[test]
+fn the_book_has_every_chapter() {
+    let summary = read("docs/SUMMARY.md");
+    let listed: BTreeSet<&str> = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let chapters = chapters();
+    let there = chapters.iter().filter_map(|path| path.file_name()?.to_str());
+    assert_eq!(listed, there.filter(|name| *name != "SUMMARY.md").collect());
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    for path in chapters().into_iter().chain([root().join("README.md")]) {
+        let text = read(&path);
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let includes = text.split("{{#include ").skip(1).filter_map(|rest| rest.split("}}").next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")).chain(includes) {
+            let to = path.parent().unwrap().join(link);
+            assert!(to.exists(), "{} links to {link}, which is not there", path.display());
+        }
+    }
+}
