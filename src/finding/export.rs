@@ -79,7 +79,7 @@ impl Exported {
     fn readme(self) -> String {
         format!(
             "\
-# Test data for the ONNX operators Shape, Flatten and Reshape
+# Test data for the ONNX operators {operators}
 
 Written by `crosscheck export`: the saved regressions and the catalogue of edge cases of onnx-crosscheck {version}, in the
 layout of the backend tests of the `onnx` package.
@@ -129,6 +129,7 @@ In Python, with any backend of the `onnx` package:
 
 `crosscheck replay {VALID} {MUST_REFUSE}` runs them through every runtime that it knows.
 ",
+            operators = OPERATORS.iter().map(|operator| operator.name).collect::<Vec<_>>().join(", "),
             version = env!("CARGO_PKG_VERSION"),
             valid = self.valid,
             must_refuse = self.must_refuse,
