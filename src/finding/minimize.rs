@@ -27,7 +27,7 @@ type Release = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 pub struct Sighting {
     /// By configuration: the mismatches, and whether the case is unsupported.
     pub configurations: Vec<(RuntimeId, Vec<Mismatch>, bool)>,
-    examination: Examination,
+    pub(super) examination: Examination,
 }
 
 impl Probe {

@@ -3,6 +3,7 @@
 pub mod proto;
 pub mod tensor_proto;
 pub mod test_data;
+pub mod text;
 
 use std::collections::HashMap;
 
