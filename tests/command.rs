@@ -1,41 +1,12 @@
 //! A runtime of the user's own in another language: the example in Python, with the packages of onnxruntime and onnx.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::Command;
+
+mod python;
 
 const EXAMPLE: &str = "examples/onnxruntime_command.py";
-
-/// The interpreter of a virtual environment with what the example imports, made on first use.
-fn python() -> &'static Path {
-    // Tests run side by side, and one of them makes it.
-    static PYTHON: OnceLock<PathBuf> = OnceLock::new();
-    PYTHON.get_or_init(make_python)
-}
-
-fn make_python() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
-    let (bin, python) = if cfg!(windows) { ("Scripts", "python") } else { ("bin", "python3") };
-    let interpreter = folder.join(bin).join(python);
-    // The last thing that is made, so that an environment that was not finished is made again.
-    let finished = folder.join("finished");
-    if !finished.is_file() {
-        run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder));
-        let packages = ["onnx==1.22.0", "onnxruntime==1.26.0"];
-        run(Command::new(&interpreter)
-            .args(["-m", "pip", "install", "-q", "--disable-pip-version-check"])
-            .args(packages));
-        fs::write(finished, "").unwrap();
-    }
-    interpreter
-}
-
-fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
 
 fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder).output().unwrap();
@@ -49,7 +20,8 @@ fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join(EXAMPLE);
-    let command = [python().display().to_string(), example.display().to_string()];
+    let command =
+        [python::python(&["onnx==1.22.0", "onnxruntime==1.26.0"]).display().to_string(), example.display().to_string()];
     let row = format!("[[runtime]]\nname = \"python\"\nkind = \"command\"\ncommand = {command:?}\n");
     fs::write(folder.path().join("runtimes.toml"), row).unwrap();
     folder

@@ -11,6 +11,7 @@ mod export;
 mod known;
 mod man;
 mod replay;
+mod report;
 mod run;
 mod runtimes;
 mod save;
@@ -47,6 +48,7 @@ enum Command {
     Coverage(coverage::Arguments),
     Known(known::Arguments),
     Save(save::Arguments),
+    Report(report::Arguments),
     Export(export::Arguments),
     Runtimes(runtimes::Arguments),
     Bisect(bisect::Arguments),
@@ -133,6 +135,7 @@ pub fn main() -> ExitCode {
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Runtimes(arguments) => runtimes::run(&arguments),
         Command::Bisect(arguments) => bisect::run(&arguments),

@@ -17,6 +17,7 @@ use crate::case::{Case, Operand};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
+use crate::verdict::{Discrepancy, Mismatch};
 
 /// Every known issue.
 #[derive(Clone, Debug, Default)]
@@ -241,6 +242,22 @@ impl Known {
             })
         };
         releases.iter().filter_map(trigger).collect()
+    }
+
+    /// What the signature says of the mismatch, where no runtime is at hand to show it.
+    pub fn mismatch(&self) -> Mismatch {
+        let mut parts = self.signature.split(" | ");
+        let mut next = || parts.next().unwrap_or_default();
+        let (runtime, operator, discrepancies) = (next(), self.case().operator.name, (next(), next()).1);
+        let discrepancies =
+            discrepancies.split('+').filter_map(|id| Discrepancy::ALL.into_iter().find(|d| d.id() == id));
+        Mismatch {
+            discrepancies: discrepancies.collect(),
+            operator,
+            runtime: format!("{runtime}@{}", self.last_version),
+            rule: None,
+            reaction: String::new(),
+        }
     }
 
     /// The name of the runtime that the entry is about.

@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Finding;
 use super::report::Report;
+use super::{Finding, Signature};
+use crate::campaign::Trigger;
 use crate::case::{Case, ParseCaseError};
 use crate::files::{read_text, write_whole};
 use crate::runtime::Runtime;
@@ -72,15 +73,20 @@ pub fn snapshot(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> String {
     String::from_utf8_lossy(&text).trim_end().to_owned()
 }
 
+/// A name for files: runtime, operator, verdict and the beginning of a hash of the signature.
+pub fn name(trigger: &Trigger) -> String {
+    use sha2::{Digest, Sha256};
+    let mismatch = &trigger.mismatch;
+    let verdict = mismatch.discrepancies.first().map_or("", |d| d.id());
+    let hash = Sha256::digest(Signature::of(trigger).to_string());
+    let hash = format!("{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
+    format!("{}-{}-{verdict}-{hash}", mismatch.runtime_name(), mismatch.operator.to_lowercase())
+}
+
 impl Finding {
-    /// A name for files: runtime, operator, verdict and the beginning of a hash of the signature.
+    /// A name for files, see [`name`].
     pub fn name(&self) -> String {
-        use sha2::{Digest, Sha256};
-        let mismatch = &self.trigger.mismatch;
-        let verdict = mismatch.discrepancies.first().map_or("", |d| d.id());
-        let hash = Sha256::digest(self.signature().to_string());
-        let hash = format!("{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
-        format!("{}-{}-{verdict}-{hash}", mismatch.runtime_name(), mismatch.operator.to_lowercase())
+        name(&self.trigger)
     }
 
     /// Saves the minimized case and a pending snapshot of it under a checkout, for `cargo insta review` to accept. A case

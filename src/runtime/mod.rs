@@ -135,6 +135,11 @@ impl fmt::Display for RuntimeId {
     }
 }
 
+/// The name of the kind of a runtime: that of the runtime itself where it is built in, and otherwise `command`.
+pub fn kind_of(id: &RuntimeId) -> &'static str {
+    kinds().find(|kind| kind.name == id.name).map_or(command::KIND.name, |kind| kind.name)
+}
+
 /// What runtimes are called, in their order.
 pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
     runtimes.iter().map(|runtime| runtime.id().clone()).collect()

@@ -1,0 +1,145 @@
+//! `crosscheck report`: findings as their upstream maintainers receive them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::{Ending, RuntimeArguments, read_case};
+use crate::campaign::Trigger;
+use crate::case::Case;
+use crate::finding::upstream::{Report, Subject};
+use crate::finding::{self, Known, Ledger, Probe, Sorted, Triage};
+use crate::runtime::table::State;
+use crate::runtime::{Row, RuntimeId, select};
+
+/// Write a finding as its upstream maintainers receive it: an issue, the model with its test data, and a program that shows it
+///
+/// Nothing in it asks for this project: the program uses the package of the runtime and exits with 1 while the runtime is
+/// wrong, and with 0 once it is right.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  crosscheck report onnxruntime-reshape-accepts-invalid-9111c6 --to onnxruntime\n  \
+                        crosscheck report 'Flatten@13 axis=2 float[1]' --to tract\n  crosscheck report --to tract"
+)]
+pub(super) struct Arguments {
+    /// A known issue by its name, a case, or a file that holds one, such as a saved regression [default: every known issue of
+    /// the runtime]
+    #[arg(value_name = "FINDING")]
+    finding: Option<String>,
+    /// The runtime that it is reported to, such as `onnxruntime` or `tract@0.23.4`
+    #[arg(long, value_name = "RUNTIME")]
+    to: String,
+    /// The folder in which each report has a folder of its own
+    #[arg(long, value_name = "DIR", default_value = "reports")]
+    output: PathBuf,
+    /// Report the case as it is, without minimizing it
+    #[arg(long)]
+    no_minimize: bool,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let ledger = Ledger::load()?;
+    anyhow::ensure!(!arguments.to.contains('/'), "--to names a runtime without a configuration, such as `onnxruntime`");
+    let at_fault = select(Some(&arguments.to))?;
+    anyhow::ensure!(at_fault.iter().all(|row| row.id.is_release_of(&at_fault[0].id)), "--to names one runtime");
+    let id = &at_fault[0].id;
+    let known: Vec<&Known> = match &arguments.finding {
+        None => ledger.entries.iter().filter(|known| known.runtime_name() == id.name).collect(),
+        Some(name) => ledger.entries.iter().filter(|known| known.id == *name).collect(),
+    };
+    if let Some(foreign) = known.iter().find(|known| known.runtime_name() != id.name) {
+        anyhow::bail!("{} is an issue of {}: say --to {0}", foreign.id, foreign.runtime_name());
+    }
+    if known.is_empty() {
+        let Some(finding) = &arguments.finding else {
+            anyhow::bail!("no issue of {} is known: name a case", id.name);
+        };
+        return report_case(&read_case(finding)?, &at_fault, &ledger, arguments);
+    }
+    // An issue that was fixed is one of the last release that has it.
+    let mut releases: BTreeMap<String, (Vec<Row>, Vec<&Known>)> = BTreeMap::new();
+    for known in known {
+        let rows = if known.may_show_on(id) {
+            at_fault.clone()
+        } else {
+            select(Some(&format!("{}@{}", id.name, known.last_version)))?
+        };
+        releases.entry(rows[0].id.release()).or_insert((rows, vec![])).1.push(known);
+    }
+    for (rows, known) in releases.into_values() {
+        let mut probe = arguments.probe(&rows)?;
+        for known in known {
+            match Subject::of_known(known, &ids(&rows), &mut probe) {
+                Ok(subject) => arguments.write(&subject, &ledger, &mut probe)?,
+                Err(error) if arguments.finding.is_none() => eprintln!("{error}"),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(Ending::NothingWrong)
+}
+
+/// Reports what a case shows on a runtime: known issues as such, and anything else minimized.
+fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Arguments) -> anyhow::Result<Ending> {
+    let release = at_fault[0].id.release();
+    let mut probe = arguments.probe(at_fault)?;
+    let mut mismatches = probe.mismatches(case);
+    mismatches.retain(|(mismatch, _)| mismatch.runtime == release);
+    anyhow::ensure!(!mismatches.is_empty(), "{case} shows nothing wrong with {release}, so there is nothing to report");
+    let (owners, triggers) = ledger.owned_triggers(&mut probe);
+    let mut triage = Triage::new(triggers.clone());
+    for (mismatch, features) in mismatches {
+        let subject = if arguments.no_minimize {
+            let place = triggers.iter().position(|known| known.explains(&mismatch, &features));
+            let known = place.map(|place| owners[place].clone());
+            let trigger = Trigger { mismatch, features };
+            Subject {
+                name: finding::name(&trigger),
+                known,
+                case: case.clone(),
+                mismatch: trigger.mismatch,
+                ids: ids(at_fault),
+            }
+        } else {
+            match triage.sort(case, &mismatch, &features, &mut probe) {
+                Sorted::New(found) => {
+                    let (name, mismatch) = (found.name(), found.trigger.mismatch);
+                    Subject { name, known: None, case: found.case, mismatch, ids: ids(at_fault) }
+                }
+                Sorted::Known(place) => match owners.get(place) {
+                    Some(known) => Subject::of_known(known, &ids(at_fault), &mut probe)?,
+                    // What was reported a moment ago.
+                    None => continue,
+                },
+            }
+        };
+        arguments.write(&subject, ledger, &mut probe)?;
+    }
+    Ok(Ending::NothingWrong)
+}
+
+fn ids(rows: &[Row]) -> Vec<RuntimeId> {
+    rows.iter().map(|row| row.id.clone()).collect()
+}
+
+impl Arguments {
+    /// The runtimes that take part, and the release that is at fault, as far as it is there.
+    fn probe(&self, at_fault: &[Row]) -> anyhow::Result<Probe> {
+        let mut rows = self.runtimes.select()?;
+        for row in at_fault.iter().filter(|row| !matches!(row.state(), State::NotAvailable(_))) {
+            if !rows.contains(row) {
+                rows.push(row.clone());
+            }
+        }
+        Ok(Probe::new(self.runtimes.open(&rows)?))
+    }
+
+    fn write(&self, subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> anyhow::Result<()> {
+        let report = Report::new(subject, ledger, probe);
+        let folder = self.output.join(&report.name);
+        report.write(&folder)?;
+        println!("{}\n   {}", folder.display(), report.title);
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! What the documents of ONNX say about a case, word for word, and what that means for it.
+
+use crate::case::{Case, Declared, Encoding, Generated, Wiring};
+use crate::operator::{AttributeKind, Rule};
+use crate::tensor::ElementType;
+use crate::verdict::{Discrepancy, Mismatch};
+use serde::Serialize;
+
+/// A sentence of a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Quote {
+    /// As it stands there, but for line breaks.
+    pub text: &'static str,
+    /// Such as `Reshape-14`.
+    pub document: String,
+    pub url: String,
+}
+
+const REPOSITORY: &str = "https://github.com/onnx/onnx/blob/main";
+
+impl Quote {
+    /// From the document of the operator version that holds for a case.
+    fn operator(case: &Case, text: &'static str) -> Quote {
+        let document = operator_version(case);
+        Quote { text, url: format!("{REPOSITORY}/docs/Changelog.md#{document}"), document }
+    }
+
+    fn ir(section: &str, text: &'static str) -> Quote {
+        let document = "ONNX IR specification".to_owned();
+        Quote { text, document, url: format!("{REPOSITORY}/docs/IR.md#{section}") }
+    }
+
+    fn proto(text: &'static str) -> Quote {
+        let document = "onnx.proto, TensorProto.uint64_data".to_owned();
+        Quote { text, document, url: format!("{REPOSITORY}/onnx/onnx.proto") }
+    }
+}
+
+/// Such as `Reshape-14`.
+pub(super) fn operator_version(case: &Case) -> String {
+    let since = case.operator.version_at(case.opset).map_or(0, |version| version.since);
+    format!("{}-{since}", case.operator)
+}
+
+const SIGNATURE: &str = "The number of inputs and outputs in a node, their types, the set of attributes specified in a node \
+                         and their types MUST satisfy the constraints imposed by the signature of the node’s operator.";
+const UNIQUE: &str = "The name of the attribute. Must be unique among attributes, inputs, and outputs for any given operator \
+                      and node.";
+const OPTIONAL: &str = "Some operators have inputs that are marked as optional, which means that a referring node MAY forgo \
+                        providing values for such inputs.";
+const SHAPE_TENSOR: &str = "A tensor's shape S is a list but can be represented as a tensor with values S and shape [R] where \
+                            R is the rank of the tensor.";
+const EMPTY: &str = "S can contain dimensions of value 0. If any dimensions are 0, V must have length 0.";
+const VARIABLE: &str = "Each size in the list MAY be expressed as an integral value or as a \"dimension variable,\" a string \
+                        denoting that the actual size of the dimension is not statically constrained to a particular number.";
+const UINT64_DATA: &str =
+    "For uint64 and uint32 values When this field is present, the data_type field MUST be UINT32 or UINT64";
+const COPIED: &str = "A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from the \
+                      input tensor).";
+
+/// The sentences that decide a case, and what they mean for it. There is at least one.
+pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
+    let case = &generated.case;
+    let version = operator_version(case);
+    let own = |text| Quote::operator(case, text);
+    // A runtime that is ended or that panics is wrong whatever the rule is.
+    let (mut quotes, remark) = match generated.expectation.rule() {
+        None => (vec![own(purpose(case))], defined(case, mismatch)),
+        Some(rule) => {
+            let own_words = quoted(rule_at(rule, case)).map(own);
+            let (others, remark) = ruled(case, rule, &version);
+            (own_words.into_iter().chain(others).collect(), remark)
+        }
+    };
+    quotes.extend(circumstances(case, generated.expectation.rule()));
+    (quotes, remark)
+}
+
+/// The rule whose words stand in the document of the case's own version.
+fn rule_at(rule: Rule, case: &Case) -> Rule {
+    let since = case.operator.version_at(case.opset).map_or(0, |version| version.since);
+    match rule {
+        Rule::AxisRange | Rule::ScalarAxis if since < 11 => Rule::NegativeAxis,
+        Rule::ScalarAxis => Rule::AxisRange,
+        rule => rule,
+    }
+}
+
+/// The first words of the specification itself in the text of a rule.
+fn quoted(rule: Rule) -> Option<&'static str> {
+    rule.text().sentence.split('"').nth(1)
+}
+
+/// What the operator is for.
+fn purpose(case: &Case) -> &'static str {
+    match (case.operator.name, case.operator.version_at(case.opset).map(|version| version.since)) {
+        ("Shape", _) => {
+            "Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor."
+        }
+        ("Flatten", _) => {
+            "If input tensor has shape (d_0, d_1, ... d_n) then the output will have shape (d_0 X d_1 ... d_(axis-1), \
+             d_axis X d_(axis+1) ... X dn)."
+        }
+        (_, Some(1)) => "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor.",
+        _ => {
+            "First input is the data tensor, second input is a shape tensor which specifies the output shape. It outputs \
+             the reshaped tensor."
+        }
+    }
+}
+
+/// What is special about a case that has one right answer.
+fn defined(case: &Case, mismatch: &Mismatch) -> String {
+    if mismatch.discrepancies.contains(&Discrepancy::WrongType) {
+        return match case.operator.name {
+            "Shape" => "The output is declared as `tensor(int64)`.".to_owned(),
+            _ => "Input and output have the same element type: both are of the type `T`.".to_owned(),
+        };
+    }
+    match case.operator.name {
+        "Flatten" if has_dim(case, |dim| dim == 0) => {
+            "The product of no sizes is 1, and one with a 0 in it is 0.".to_owned()
+        }
+        _ => String::new(),
+    }
+}
+
+/// What a rule means for a case, and the words that say so where the rule itself has none of the operator's document.
+fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
+    let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
+    let declared = case.operator.version_at(case.opset).map_or(&[][..], |version| version.attributes);
+    let data = case.operands.first().and_then(Option::as_ref);
+    let rank = data.map_or(0, |data| data.dims.len());
+    let signature = || vec![Quote::ir("nodes", SIGNATURE)];
+    let names = |names: &mut dyn Iterator<Item = &str>| {
+        let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    let attributes = || names(&mut declared.iter().map(|spec| spec.name));
+    let inputs = || names(&mut specs.iter().map(|spec| spec.name));
+    match rule {
+        Rule::NotInOpset => (vec![], format!("{} does not exist at opset {}.", case.operator, case.opset)),
+        Rule::InputCount => {
+            let (has, given) = (specs.len(), case.operands.len());
+            (signature(), format!("The inputs of {version} are {} ({has}); this node has {given}.", inputs()))
+        }
+        Rule::EmptyInput => {
+            let quote = Quote::ir("optional-inputs-and-outputs", OPTIONAL);
+            (vec![quote], format!("The inputs of {version} are {}, and none of them is optional.", inputs()))
+        }
+        Rule::UndeclaredAttribute => {
+            let foreign = case.attributes.iter().map(|a| a.name.as_str());
+            let foreign = names(&mut foreign.filter(|name| declared.iter().all(|spec| spec.name != *name)));
+            (signature(), format!("The attributes of {version} are: {}. This node has {foreign}.", attributes()))
+        }
+        Rule::AttributeKind => {
+            let wrong = case.attributes.iter().find_map(|attribute| {
+                let spec = declared.iter().find(|spec| spec.name == attribute.name)?;
+                (spec.kind != attribute.value.kind()).then(|| (spec.kind, attribute))
+            });
+            let remark = wrong.map_or_else(String::new, |(kind, attribute)| {
+                let kinds = (attribute_kind(kind), attribute_kind(attribute.value.kind()));
+                format!("`{}` is of the type {}; on this node it is of the type {}.", attribute.name, kinds.0, kinds.1)
+            });
+            (signature(), remark)
+        }
+        Rule::DuplicateAttribute => {
+            (vec![Quote::ir("attributes", UNIQUE)], "This node carries an attribute twice.".to_owned())
+        }
+        Rule::ElementType => {
+            let listed = case.operator.version_at(case.opset).map_or(&[][..], |version| version.element_types);
+            let listed: Vec<String> = listed.iter().map(|listed| format!("tensor({listed})")).collect();
+            let given = data.map_or_else(String::new, |data| format!("tensor({})", data.element_type));
+            (signature(), format!("The types of {version} are {}; this input is a {given}.", listed.join(", ")))
+        }
+        Rule::ShapeType => {
+            let given = case.operands.get(1).and_then(Option::as_ref).map(|shape| shape.element_type);
+            let given = given.map_or_else(String::new, |given| format!("; here it is a `tensor({given})`"));
+            (signature(), format!("The input `shape` of {version} is a `tensor(int64)`{given}."))
+        }
+        Rule::ShapeRank => {
+            let dims = case.operands.get(1).and_then(Option::as_ref).map(|shape| &shape.dims);
+            let given = dims.map_or_else(String::new, |dims| format!("; here its own shape is {dims:?}"));
+            let quotes = vec![
+                Quote::operator(case, "second input is a shape tensor which specifies the output shape"),
+                Quote::ir("tensor-definition", SHAPE_TENSOR),
+            ];
+            (quotes, format!("So `shape` is a tensor of rank 1{given}. What another rank means is not said."))
+        }
+        Rule::AxisRange => (vec![], format!("The input has rank {rank}, and `axis` is not in that range.")),
+        Rule::NegativeAxis => (vec![], "Negative values of `axis` came with Flatten-11.".to_owned()),
+        Rule::ScalarAxis => (
+            vec![],
+            "The input is a scalar, of rank 0: 0 is the only `axis` in that range, and the default is 1.".to_owned(),
+        ),
+        Rule::ScalarData => (vec![], "The input is a scalar, of rank 0.".to_owned()),
+        Rule::SeveralInferred => (vec![], "Here there is more than one.".to_owned()),
+        Rule::BelowMinusOne => {
+            let quote = Quote::operator(case, quoted(Rule::SeveralInferred).unwrap_or_default());
+            (vec![quote], "A dimension is a size, 0 or -1; what a lower number means is not said.".to_owned())
+        }
+        Rule::ZeroPastRank => (
+            vec![],
+            format!("The input has rank {rank}, so for a 0 past that there is no dimension to take.").to_owned(),
+        ),
+        Rule::ElementCount => {
+            let count = data.and_then(|data| crate::tensor::element_count(&data.dims));
+            let count = count.map_or_else(String::new, |count| count.to_string());
+            let target = case
+                .target()
+                .map_or_else(String::new, |target| format!("; the shape {target:?} asks for another number"));
+            (vec![], format!("The input has {count} element(s){target}."))
+        }
+        Rule::NotDivisible => (vec![], "No size for the -1 gives the number of elements of the input.".to_owned()),
+        Rule::ZeroAndInferred => (vec![], String::new()),
+        Rule::CopiedZeroAndInferred => {
+            let remark = "The dimension that the 0 copies is itself 0, so any size would do for the -1: the document does \
+                          not say which, and both an error and an answer are acceptable.";
+            (vec![Quote::operator(case, COPIED)], remark.to_owned())
+        }
+        Rule::AllowzeroValue => {
+            let text = "allowzero=1 indicates that if any value in the 'shape' input is set to zero, the zero value is \
+                        honored, similar to NumPy.";
+            let remark = "What a value other than 0 and 1 means is not said, so it may be taken for set or for not set, or \
+                          be refused; but not for one thing in one place and for another elsewhere.";
+            (vec![Quote::operator(case, text)], remark.to_owned())
+        }
+        Rule::MissingShape => {
+            (vec![Quote::operator(case, purpose(case))], "What no `shape` at all means is not said.".to_owned())
+        }
+        Rule::VastDims => {
+            let remark = "A tensor with a dimension of 0 holds nothing, however large its other dimensions are. A runtime \
+                          that cannot count them may refuse such a model with an error.";
+            (vec![Quote::operator(case, purpose(case))], remark.to_owned())
+        }
+    }
+}
+
+const fn attribute_kind(kind: AttributeKind) -> &'static str {
+    match kind {
+        AttributeKind::Int => "INT",
+        AttributeKind::Ints => "INTS",
+        AttributeKind::Float => "FLOAT",
+        AttributeKind::String => "STRING",
+    }
+}
+
+/// What else matters where a model has a right answer: dims of 0, symbols, fields.
+fn circumstances(case: &Case, rule: Option<Rule>) -> Vec<Quote> {
+    let is_open = matches!(rule, None | Some(Rule::VastDims | Rule::CopiedZeroAndInferred));
+    let wired = |wanted: fn(Wiring) -> bool| case.operands.iter().flatten().any(|operand| wanted(operand.wiring));
+    let in_uint64_data = case.operands.iter().flatten().any(|operand| {
+        matches!(operand.element_type, ElementType::Uint32 | ElementType::Uint64)
+            && matches!(operand.wiring, Wiring::Initializer(Encoding::Typed) | Wiring::Constant(Encoding::Typed))
+    });
+    let symbolic = wired(|wiring| matches!(wiring, Wiring::Input(Declared::Symbolic | Declared::Shared)));
+    let mut quotes = Vec::new();
+    if is_open && has_dim(case, |dim| dim == 0) {
+        quotes.push(Quote::ir("tensor-definition", EMPTY));
+    }
+    if symbolic {
+        quotes.push(Quote::ir("static-tensor-shapes", VARIABLE));
+    }
+    if in_uint64_data {
+        quotes.push(Quote::proto(UINT64_DATA));
+    }
+    quotes
+}
+
+fn has_dim(case: &Case, wanted: fn(i64) -> bool) -> bool {
+    case.operands.first().and_then(Option::as_ref).is_some_and(|data| data.dims.iter().any(|&dim| wanted(dim)))
+}

@@ -1,0 +1,260 @@
+//! The program that shows a finding with nothing of this project in it: a script in Python, or a Cargo package.
+
+use minijinja::value::Serde;
+use minijinja::{Value, context};
+use serde::Serialize;
+
+use super::words;
+use crate::case::{Case, Generated};
+use crate::model::{self, Job};
+use crate::operator::{Answer, Expectation};
+use crate::runtime::RuntimeId;
+use crate::runtime::provision::REFERENCE_VERSION;
+use crate::runtime::table::REFERENCE;
+use crate::tensor::{ElementType, Elements, Tensor};
+use crate::verdict::{Discrepancy, Severity};
+
+/// The folder of a second model, where there is one.
+pub(super) const VARIANT: &str = "variant";
+
+/// What a reproducer is made of.
+#[derive(Debug)]
+pub(super) struct Reproducer<'a> {
+    pub title: &'a str,
+    pub kind: &'a str,
+    /// The configurations that are wrong, of one release.
+    pub ids: &'a [RuntimeId],
+    pub discrepancies: &'a [Discrepancy],
+    pub generated: &'a Generated,
+    /// A second model, of which the same is to come.
+    pub variant: Option<&'a Case>,
+}
+
+/// The files of a reproducer, by path in the folder of the report, and how to run it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    pub files: Vec<(&'static str, String)>,
+    /// A command for each line.
+    pub commands: Vec<String>,
+}
+
+/// What is held against what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Check {
+    /// An outcome, against what is acceptable.
+    Answer,
+    /// Several outcomes, against each other.
+    Same,
+    /// An output, against what was declared of it.
+    Declared,
+}
+
+/// A model in the folder of the report, and what it is fed.
+#[derive(Debug, Serialize)]
+struct Model {
+    /// Empty, or the name of a folder and a slash.
+    folder: String,
+    /// In the order of the graph inputs.
+    names: Vec<String>,
+    /// As an expression in Rust; empty in Python, which reads the files.
+    inputs: Vec<String>,
+}
+
+impl Reproducer<'_> {
+    /// The reproducer.
+    ///
+    /// # Errors
+    /// If there can be none; the error says why, to people outside.
+    pub fn write(&self) -> Result<Written, String> {
+        match self.kind {
+            "onnxruntime" => Ok(self.python("onnxruntime")),
+            "command" if self.ids.first().is_some_and(|id| id.name == REFERENCE) => Ok(self.python("onnx")),
+            "tract" => self.rust(),
+            _ => Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned()),
+        }
+    }
+
+    fn version(&self) -> &str {
+        self.ids.first().map_or("", |id| &id.version)
+    }
+
+    fn check(&self) -> Check {
+        match self.discrepancies.first() {
+            Some(first) if first.severity() == Severity::Disagrees => Check::Same,
+            Some(Discrepancy::Undeclared) => Check::Declared,
+            _ => Check::Answer,
+        }
+    }
+
+    /// Whether what is wrong would take the process with it.
+    fn needs_a_process(&self) -> bool {
+        self.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash)
+    }
+
+    /// The outputs that are acceptable, and whether an error is.
+    fn acceptable(&self) -> (Vec<&Tensor>, bool) {
+        match &self.generated.expectation {
+            Expectation::Defined(outputs) => (outputs.iter().take(1).collect(), false),
+            Expectation::Reject { .. } => (vec![], true),
+            Expectation::Unspecified { tolerated, .. } => {
+                let outputs = tolerated.iter().filter_map(|answer| match answer {
+                    Answer::Outputs(outputs) => outputs.first(),
+                    Answer::Refusal => None,
+                });
+                (outputs.collect(), tolerated.contains(&Answer::Refusal))
+            }
+        }
+    }
+
+    /// The models, with the tensors that are fed to them as expressions if `expression` can write them.
+    fn models(&self, expression: impl Fn(&Tensor) -> Result<String, String>) -> Result<Vec<Model>, String> {
+        let model = |folder: String, case: &Case| -> Result<Model, String> {
+            let Job { feeds, .. } = model::job(case, &case.tensors());
+            let inputs = feeds.iter().map(|(_, tensor)| expression(tensor)).collect::<Result<_, _>>()?;
+            Ok(Model { folder, names: feeds.into_iter().map(|(name, _)| name).collect(), inputs })
+        };
+        let first = model(String::new(), &self.generated.case);
+        let second = self.variant.map(|variant| model(format!("{VARIANT}/"), variant));
+        [first].into_iter().chain(second).collect()
+    }
+
+    fn python(&self, package: &str) -> Written {
+        let onnx = format!("onnx=={REFERENCE_VERSION}");
+        let packages = match package {
+            "onnxruntime" => format!("onnxruntime=={} {onnx}", self.version()),
+            _ => onnx,
+        };
+        let models = self.models(|_| Ok(String::new())).unwrap_or_default();
+        let (acceptable, error_is_right) = self.acceptable();
+        let is_defined = matches!(self.generated.expectation, Expectation::Defined(_));
+        let files = (0..acceptable.len())
+            .map(|index| if is_defined { "test_data_set_0/output_0.pb".to_owned() } else { acceptable_file(index) });
+        let levels: Vec<String> =
+            self.ids.iter().map(|id| words::level_name(id.configuration.split('+').next().unwrap_or(""))).collect();
+        let tensors = self.generated.tensors.iter().flatten().chain(acceptable.iter().copied());
+        let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
+        let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
+        let text = super::render(
+            "repro.py",
+            context! {
+                title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)), levels, check => Value::from(Serde(self.check())), error_is_right,
+                apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime",
+                acceptable => files.collect::<Vec<_>>(), expected => self.expected(),
+            },
+        );
+        Written { files: vec![("repro.py", text)], commands }
+    }
+
+    fn rust(&self) -> Result<Written, String> {
+        let models = self.models(input_expression)?;
+        let (acceptable, error_is_right) = self.acceptable();
+        let acceptable: Vec<String> = acceptable.into_iter().map(comparison).collect::<Result<_, _>>()?;
+        let setups: Vec<String> =
+            self.ids.iter().map(|id| words::setup(self.kind, &id.configuration).replace('`', "")).collect();
+        let pinned = self.ids.iter().any(|id| id.configuration == "pinned");
+        let strings = acceptable.iter().any(|text| text.starts_with("is_strings"));
+        let numbers = acceptable.iter().any(|text| text.starts_with("is::"));
+        let commands = vec!["cargo run --release".to_owned()];
+        let context = context! {
+            title => self.title, version => self.version(), commands => commands.clone(), models => Value::from(Serde(&models)), setups, check => Value::from(Serde(self.check())), pinned,
+            apart => self.needs_a_process(), acceptable, error_is_right, expected => self.expected(), strings, numbers,
+        };
+        let files = vec![
+            ("Cargo.toml", super::render("Cargo.toml", context.clone())),
+            ("src/main.rs", super::render("main.rs", context)),
+        ];
+        Ok(Written { files, commands })
+    }
+
+    fn expected(&self) -> String {
+        words::expected(&self.generated.expectation, self.discrepancies)
+    }
+}
+
+/// The file of an output that is acceptable where there are several.
+pub(super) fn acceptable_file(index: usize) -> String {
+    format!("acceptable_{index}.pb")
+}
+
+/// Whether numpy has the element type, and onnxruntime takes it from there.
+fn is_known_to_numpy(element_type: ElementType) -> bool {
+    element_type as u8 <= ElementType::Uint64 as u8
+}
+
+/// The Rust type of the elements of a tensor in tract.
+fn rust_type(element_type: ElementType) -> Result<&'static str, String> {
+    Ok(match element_type {
+        ElementType::Float16 => "f16",
+        ElementType::Float => "f32",
+        ElementType::Double => "f64",
+        ElementType::Bool => "bool",
+        ElementType::String => "String",
+        ElementType::Int8 => "i8",
+        ElementType::Int16 => "i16",
+        ElementType::Int32 => "i32",
+        ElementType::Int64 => "i64",
+        ElementType::Uint8 => "u8",
+        ElementType::Uint16 => "u16",
+        ElementType::Uint32 => "u32",
+        ElementType::Uint64 => "u64",
+        other => return Err(format!("There is no program: tract has no type for the elements of a {other} tensor.")),
+    })
+}
+
+/// The most elements that are written into a program.
+const MAX_ELEMENTS: usize = 1024;
+
+/// The elements of a tensor as expressions in Rust.
+fn elements(tensor: &Tensor) -> Result<String, String> {
+    if tensor.len() > MAX_ELEMENTS {
+        return Err(format!("There is no program: {} elements are too many to write down.", tensor.len()));
+    }
+    let elements: Vec<String> = match tensor.elements() {
+        Elements::Strings(strings) => {
+            let text = |bytes: &Vec<u8>| str::from_utf8(bytes).map(|text| format!("{text:?}.to_string()"));
+            let texts = strings.iter().map(text).collect::<Result<_, _>>();
+            texts.map_err(|_| "There is no program: a string is not UTF-8.".to_owned())?
+        }
+        Elements::Packed(_) => {
+            (0..tensor.len()).map(|index| element(tensor.element_type(), tensor.element_bits(index))).collect()
+        }
+    };
+    Ok(elements.join(", "))
+}
+
+fn element(element_type: ElementType, bits: u128) -> String {
+    match (element_type, element_type.integer(bits)) {
+        (ElementType::Bool, Some(number)) => (number != 0).to_string(),
+        (_, Some(number)) => number.to_string(),
+        (ElementType::Float, None) => {
+            let value = f32::from_bits(u32::try_from(bits).unwrap_or_default());
+            if value.is_finite() { format!("{value:?}") } else { format!("f32::from_bits({bits:#x})") }
+        }
+        (ElementType::Double, None) => {
+            let value = f64::from_bits(u64::try_from(bits).unwrap_or_default());
+            if value.is_finite() { format!("{value:?}") } else { format!("f64::from_bits({bits:#x})") }
+        }
+        (_, None) => format!("f16::from_bits({bits:#x})"),
+    }
+}
+
+/// An expression that makes a tensor of tract.
+fn input_expression(tensor: &Tensor) -> Result<String, String> {
+    let (name, dims, elements) = (rust_type(tensor.element_type())?, tensor.dims(), elements(tensor)?);
+    Ok(if tensor.element_type() == ElementType::String {
+        format!("tract_ndarray::ArrayD::<String>::from_shape_vec(vec!{dims:?}, vec![{elements}])?.into_tensor()")
+    } else {
+        format!("Tensor::from_shape::<{name}>(&{dims:?}, &[{elements}])?")
+    })
+}
+
+/// An expression that says whether `output` is a tensor.
+fn comparison(tensor: &Tensor) -> Result<String, String> {
+    let (name, dims, elements) = (rust_type(tensor.element_type())?, tensor.dims(), elements(tensor)?);
+    Ok(if tensor.element_type() == ElementType::String {
+        format!("is_strings(output, &{dims:?}, &[{elements}])")
+    } else {
+        format!("is::<{name}>(output, &{dims:?}, &[{elements}])")
+    })
+}

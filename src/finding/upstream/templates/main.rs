@@ -1,0 +1,205 @@
+// {{ title }}
+//
+// Exits with 0 when tract does what is expected of it, and with 1 while it does not. To run it:
+//
+//     cargo run --release
+
+use std::panic::catch_unwind;
+{% if apart %}
+use std::process::{Command, ExitCode};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+{% else %}
+use std::process::ExitCode;
+{% endif %}
+
+use tract_onnx::prelude::*;
+
+/// Each model, and how it is prepared.
+const RUNS: &[(&str, &[u8], &str)] = &[
+{% for model in models %}
+{% for setup in setups %}
+    ("{{ model.folder }}model.onnx", include_bytes!("../{{ model.folder }}model.onnx"), {{ setup|rust }}),
+{% endfor %}
+{% endfor %}
+];
+
+const EXPECTED: &str = {{ expected|rust }};
+
+/// What a model is fed, in the order of its graph inputs.
+fn inputs({{ "name" if models|length > 1 else "_name" }}: &str) -> TractResult<Vec<Tensor>> {
+{% if models|length > 1 %}
+    Ok(match name {
+{% for model in models %}
+        {{ (model.folder ~ "model.onnx")|rust if not loop.last else "_" }} => vec![
+{% for input in model.inputs %}
+            {{ input }},
+{% endfor %}
+        ],
+{% endfor %}
+    })
+{% else %}
+    Ok(vec![
+{% for input in models[0].inputs %}
+        {{ input }},
+{% endfor %}
+    ])
+{% endif %}
+}
+
+{% if check == "declared" %}
+/// What tract declares of the output of a model, and what it then gives; or the error that it returns.
+fn run(name: &str, model: &[u8], setup: &str) -> TractResult<(TypedFact, Tensor)> {
+{% else %}
+/// What tract gives for a model, or the error that it returns.
+fn run(name: &str, model: &[u8], setup: &str) -> TractResult<Tensor> {
+{% endif %}
+    let inputs = inputs(name)?;
+    let {% if pinned %}mut {% endif %}model = tract_onnx::onnx().model_for_read(&mut &model[..])?;
+{% if pinned %}
+    if setup.starts_with("set_input_fact()") {
+        for (index, input) in inputs.iter().enumerate() {
+            model.set_input_fact(index, InferenceFact::dt_shape_from_tensor(input))?;
+        }
+    }
+{% endif %}
+    let model = if setup == "into_typed()" { model.into_typed()? } else { model.into_optimized()? };
+{% if check == "declared" %}
+    let declared = model.output_fact(0)?.clone();
+{% endif %}
+    let inputs = inputs.into_iter().map(|input| input.into()).collect();
+    let output = model.into_runnable()?.run(inputs)?.remove(0).into_tensor();
+{% if check == "declared" %}
+    Ok((declared, output))
+{% else %}
+    Ok(output)
+{% endif %}
+}
+
+{% if check == "answer" %}
+{% if numbers %}
+/// Whether a tensor has this type, this shape and these elements, to the bit.
+fn is<T: Datum + Copy>(output: &Tensor, shape: &[usize], elements: &[T]) -> bool {
+    let expected = || Tensor::from_shape(shape, elements);
+    output.datum_type() == T::datum_type()
+        && output.shape() == shape
+        && (elements.is_empty() || expected().is_ok_and(|expected| expected.as_bytes() == output.as_bytes()))
+}
+
+{% endif %}
+{% if strings %}
+/// Whether a tensor is one of strings with this shape and these elements.
+fn is_strings(output: &Tensor, shape: &[usize], elements: &[String]) -> bool {
+    output.datum_type() == String::datum_type()
+        && output.shape() == shape
+        && (elements.is_empty() || output.view().as_slice::<String>().is_ok_and(|given| given == elements))
+}
+
+{% endif %}
+/// What is wrong with what came of a model, if anything is.
+fn wrong(result: &std::thread::Result<TractResult<Tensor>>) -> bool {
+    match result {
+{% if acceptable %}
+        Ok(Ok(output)) => !({{ acceptable|join(" || ") }}),
+{% else %}
+        Ok(Ok(_)) => true,
+{% endif %}
+        Ok(Err(_)) => {{ "false" if error_is_right else "true" }},
+        Err(_) => true,
+    }
+}
+{% elif check == "same" %}
+/// Whether the same came of two models: equal outputs, or an error of both.
+fn same(a: &std::thread::Result<TractResult<Tensor>>, b: &std::thread::Result<TractResult<Tensor>>) -> bool {
+    match (a, b) {
+        (Ok(Ok(a)), Ok(Ok(b))) => a == b,
+        (Ok(Err(_)), Ok(Err(_))) => true,
+        _ => false,
+    }
+}
+{% else %}
+/// Whether an output is what was declared of it.
+fn is_declared(declared: &TypedFact, output: &Tensor) -> bool {
+    let mut dims = declared.shape.iter().zip(output.shape());
+    declared.datum_type == output.datum_type()
+        && declared.shape.rank() == output.rank()
+        && dims.all(|(declared, &given)| declared.to_i64().map_or(true, |declared| declared == given as i64))
+}
+{% endif %}
+
+fn show<T: std::fmt::Debug>(result: &std::thread::Result<TractResult<T>>) -> String {
+    let text = match result {
+        Ok(Ok(output)) => format!("gives {output:?}"),
+        Ok(Err(error)) => format!("gives the error: {error:#}"),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            format!("panics: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message"))
+        }
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+{% if apart %}
+/// Runs this program once more, in a process whose end is not the end of this one.
+fn apart() -> ExitCode {
+    const LIMIT: Duration = Duration::from_secs(20);
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(program);
+    let mut child = command.args(std::env::args_os().skip(1)).env("REPRO_HERE", "1").spawn().expect("it can be started");
+    let begin = Instant::now();
+    loop {
+        match child.try_wait().expect("it can be waited for") {
+            Some(status) if matches!(status.code(), Some(0 | 1)) => return ExitCode::from(status.code() == Some(1)),
+            Some(status) => {
+                println!("WRONG: tract ends its process with {status}; expected is {EXPECTED}");
+                return ExitCode::FAILURE;
+            }
+            None if begin.elapsed() > LIMIT => {
+                let _ = child.kill();
+                println!("WRONG: tract does not come to an end within {LIMIT:?}; expected is {EXPECTED}");
+                return ExitCode::FAILURE;
+            }
+            None => sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+{% endif %}
+fn main() -> ExitCode {
+{% if apart %}
+    if std::env::var_os("REPRO_HERE").is_none() {
+        return apart();
+    }
+{% endif %}
+    let run = |&(name, model, setup): &(&'static str, &'static [u8], &'static str)| {
+        catch_unwind(move || run(name, model, setup))
+    };
+{% if check == "same" %}
+    let results: Vec<_> = RUNS.iter().map(run).collect();
+    for ((name, _, setup), result) in RUNS.iter().zip(&results) {
+        if !same(&results[0], result) {
+            let (first, _, first_setup) = RUNS[0];
+            let (one, other) = (show(&results[0]), show(result));
+            println!("WRONG: tract {one} for {first} ({first_setup}), and {other} for {name} ({setup}); expected is {EXPECTED}");
+            return ExitCode::FAILURE;
+        }
+    }
+    println!("RIGHT: tract {}; expected is {EXPECTED}", show(&results[0]));
+{% else %}
+    let mut shown = String::new();
+    for each in RUNS {
+        let result = run(each);
+        shown = show(&result);
+{% if check == "answer" %}
+        if wrong(&result) {
+{% else %}
+        if !matches!(&result, Ok(Ok((declared, output))) if is_declared(declared, output)) {
+{% endif %}
+            println!("WRONG: tract {shown} ({}); expected is {EXPECTED}", each.2);
+            return ExitCode::FAILURE;
+        }
+    }
+    println!("RIGHT: tract {shown}; expected is {EXPECTED}");
+{% endif %}
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,208 @@
+//! What was seen, in words that need no term of this project.
+
+use crate::case::{Case, Declared, Encoding, Wiring, describe};
+use crate::finding::one_line;
+use crate::model::Job;
+use crate::operator::{Answer, Expectation};
+use crate::runtime::{Execution, Outcome, RuntimeId, Stage};
+use crate::tensor::Tensor;
+use crate::verdict::{Discrepancy, Judgement};
+
+/// Elements of a tensor that are shown at the most.
+const SHOWN: usize = 16;
+
+/// A tensor: its type, its shape, and its elements if they are few.
+pub(super) fn tensor(tensor: &Tensor) -> String {
+    let (element_type, dims) = (tensor.element_type(), tensor.dims());
+    if tensor.is_empty() {
+        return format!("an empty {element_type} tensor of shape {dims:?}");
+    }
+    let text = describe(tensor, SHOWN);
+    let elements = text.split_once('{').map_or("", |(_, elements)| elements.trim_end_matches('}'));
+    format!(
+        "{} {element_type} tensor of shape {dims:?} that holds {}",
+        article(element_type.name()),
+        elements.replace(',', ", ")
+    )
+}
+
+fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }
+}
+
+fn tensors(tensors: &[Tensor]) -> String {
+    tensors.iter().map(tensor).collect::<Vec<_>>().join(", and ")
+}
+
+/// What a model is to give.
+pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy]) -> String {
+    if discrepancies.contains(&Discrepancy::Undeclared) {
+        return "an output of the type and shape that the runtime itself declares for it once the model is loaded"
+            .to_owned();
+    }
+    let same = |what: &str| format!("the same, whatever it is, {what}");
+    match discrepancies.first() {
+        Some(Discrepancy::ConfigurationsDisagree) => return same("however the model is prepared"),
+        Some(Discrepancy::WiringsDisagree) => return same("however the inputs reach the node"),
+        Some(Discrepancy::OpsetsDisagree) => {
+            return same("at both opsets, between which only the list of types changed");
+        }
+        _ => {}
+    }
+    match expectation {
+        Expectation::Defined(outputs) => tensors(outputs),
+        Expectation::Reject { .. } => "an error, when the model is loaded or when it is run".to_owned(),
+        Expectation::Unspecified { tolerated, .. } => {
+            let answers = tolerated.iter().map(|answer| match answer {
+                Answer::Outputs(outputs) => tensors(outputs),
+                Answer::Refusal => "an error".to_owned(),
+            });
+            answers.collect::<Vec<_>>().join(", or ")
+        }
+    }
+}
+
+/// What a runtime did, after its name.
+pub(super) fn did(execution: &Execution) -> String {
+    let at = |stage: &Stage| match stage {
+        Stage::Load => "when the model is loaded",
+        Stage::Run => "when it is run",
+    };
+    let message = || code(&one_line(&execution.message));
+    match &execution.outcome {
+        Outcome::Answer(outputs) => {
+            let words = outputs.iter().map(|output| match output.native_type {
+                Some(native) => format!("{}, of its own type `{}`", tensor(&output.tensor), native.name()),
+                None => tensor(&output.tensor),
+            });
+            format!("gives {}", words.collect::<Vec<_>>().join(", and "))
+        }
+        Outcome::Refused { stage, .. } | Outcome::Unclassified { stage } => {
+            format!("gives an error {}: {}", at(stage), message())
+        }
+        Outcome::Unsupported(_) => format!("does not support it: {}", message()),
+        Outcome::Panicked { stage } => format!("panics {}: {}", at(stage), message()),
+        Outcome::Crashed { signal: Some(signal) } => format!("is ended by signal {signal}"),
+        Outcome::Crashed { signal: None } => "ends its process".to_owned(),
+        Outcome::TimedOut => "does not come to an end".to_owned(),
+        Outcome::OutOfMemory => "takes memory without end".to_owned(),
+        Outcome::Garbled => "gives something that cannot be read".to_owned(),
+    }
+}
+
+/// What a runtime does, as far as that can be said without having seen it.
+pub(super) fn does(discrepancies: &[Discrepancy]) -> String {
+    discrepancies.iter().map(|discrepancy| plain(*discrepancy)).collect::<Vec<_>>().join(" and ")
+}
+
+/// A discrepancy, after the name of a runtime.
+fn plain(discrepancy: Discrepancy) -> &'static str {
+    match discrepancy {
+        Discrepancy::WrongDims => "gives an output of another shape",
+        Discrepancy::WrongRank => "gives an output of another rank",
+        Discrepancy::Truncates => "does what the 64-bit numbers of the model would ask for if they were cut to 32 bits",
+        Discrepancy::Undeclared => "gives an output that is not of the type and shape that it declares at load",
+        Discrepancy::ConfigurationsDisagree => "does not do the same however the model is prepared",
+        Discrepancy::WiringsDisagree => "does not do the same however the inputs reach the node",
+        Discrepancy::OpsetsDisagree => {
+            "does not do the same at two opsets between which only the list of types changed"
+        }
+        Discrepancy::AcceptsInvalid => "gives an output for an invalid model",
+        Discrepancy::AcceptsLeniently => "gives an output for an invalid model, as if it were one of a later version",
+        other => other.sentence(),
+    }
+}
+
+/// What is thought of a runtime, in a table.
+pub(super) fn mark(judgement: &Judgement) -> &'static str {
+    match judgement {
+        Judgement::Agrees => "right",
+        Judgement::Tolerated(_) => "acceptable",
+        Judgement::Unsupported(_) => "not supported",
+        Judgement::Wrong(_) => "**wrong**",
+    }
+}
+
+/// How a runtime of a kind is set up, in its own terms; empty where there is nothing to set.
+pub(super) fn setup(kind: &str, configuration: &str) -> String {
+    match (kind, configuration.split_once('+').unwrap_or((configuration, ""))) {
+        ("onnxruntime", (level, "")) => format!("`{}`", level_name(level)),
+        ("onnxruntime", (level, provider)) => format!("`{}`, {provider} execution provider", level_name(level)),
+        ("tract", ("typed", _)) => "`into_typed()`".to_owned(),
+        ("tract", ("optimized", _)) => "`into_optimized()`".to_owned(),
+        ("tract", ("pinned", _)) => "`set_input_fact()` with what is fed, `into_optimized()`".to_owned(),
+        (_, (other, _)) => other.to_owned(),
+    }
+}
+
+/// The name of a level of optimization in the API of onnxruntime.
+pub(super) fn level_name(level: &str) -> String {
+    let level = if level == "disabled" { "disable_all".to_owned() } else { format!("enable_{level}") };
+    format!("ORT_{}", level.to_uppercase())
+}
+
+/// A runtime as people outside call it.
+pub(super) fn name(id: &RuntimeId) -> String {
+    match id.name.as_str() {
+        "in-house" => "implementation of the operator documents in onnx-crosscheck".to_owned(),
+        "onnx-reference" => "`onnx.reference` of the package onnx".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// How the inputs of a node reach it.
+pub(super) const fn wiring(wiring: Wiring) -> &'static str {
+    match wiring {
+        Wiring::Input(Declared::Static) => "graph inputs of a fixed shape",
+        Wiring::Input(Declared::Symbolic) => "graph inputs whose dimensions are symbols",
+        Wiring::Input(Declared::Shared) => "graph inputs whose dimensions are symbols, one symbol for equal sizes",
+        Wiring::Input(Declared::Unranked) => "graph inputs of unknown rank",
+        Wiring::Initializer(Encoding::Raw) => "initializers (`raw_data`)",
+        Wiring::Initializer(Encoding::Typed) => "initializers (the field of the type, such as `float_data`)",
+        Wiring::Constant(Encoding::Raw) => "outputs of Constant nodes (`raw_data`)",
+        Wiring::Constant(Encoding::Typed) => "outputs of Constant nodes (the field of the type)",
+    }
+}
+
+/// What tells a second model from the first.
+pub(super) fn difference(case: &Case, other: &Case) -> String {
+    if case.opset != other.opset {
+        return format!("the same at opset {}", other.opset);
+    }
+    let wired = other.operands.iter().flatten().map(|operand| operand.wiring).next();
+    format!("the same call with its inputs as {}", wired.map_or("graph inputs", wiring))
+}
+
+/// What is fed to a model, a line each.
+pub(super) fn feeds(job: &Job) -> Vec<String> {
+    job.feeds.iter().map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
+}
+
+/// A text as code in Markdown, in a table too.
+pub(super) fn code(text: &str) -> String {
+    let text = text.replace('|', "\\|");
+    if text.is_empty() {
+        "(no message)".to_owned()
+    } else if text.contains('`') {
+        format!("`` {text} ``")
+    } else {
+        format!("`{text}`")
+    }
+}
+
+/// A sentence without its full stop.
+pub(super) fn without_stop(sentence: &str) -> &str {
+    sentence.trim_end().trim_end_matches('.')
+}
+
+/// A sentence as it goes on after a colon.
+pub(super) fn uncapitalized(sentence: &str) -> String {
+    let mut characters = sentence.chars();
+    match characters.next() {
+        // A name keeps its capital: Flatten, Reshape-1, Shape.
+        Some(first) if !["Flatten", "Reshape", "Shape"].iter().any(|name| sentence.starts_with(name)) => {
+            first.to_lowercase().chain(characters).collect()
+        }
+        _ => sentence.to_owned(),
+    }
+}

@@ -1,0 +1,438 @@
+//! Reports of every known issue, and the programs in them: they run, and say what the ledger says.
+
+mod python;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use onnx_crosscheck::finding::upstream::{Report, Subject};
+use onnx_crosscheck::finding::{Known, Ledger, Probe, load};
+use onnx_crosscheck::runtime::provision::{ONNXRUNTIME_VERSION, REFERENCE_VERSION, onnxruntime_library};
+use onnx_crosscheck::runtime::{self, select};
+use onnx_crosscheck::verdict::{Discrepancy, Mismatch};
+use serde_json::Value;
+
+/// Issues that are gone in the release under test, so their programs say that it is right.
+const FIXED: &[&str] = &["tract-reshape-hang-596545"];
+
+/// Issues whose model the text syntax of ONNX cannot express.
+const WITHOUT_TEXT: &[&str] = &[];
+
+/// What no maintainer of another project knows.
+const TERMS: &[&str] = &[
+    "wiring",
+    "wired",
+    "operand",
+    "in-house",
+    "ledger",
+    "mismatch",
+    "onnxruntime/",
+    "tract/",
+    "pinned",
+    "(U1",
+    "(U2",
+    "(U3",
+    "(U4",
+    "(U5",
+    "(U6",
+    "(U7",
+    "; rule ",
+    "to be written",
+];
+
+fn ledger() -> &'static Ledger {
+    static LEDGER: OnceLock<Ledger> = OnceLock::new();
+    LEDGER.get_or_init(|| Ledger::load().unwrap())
+}
+
+/// The program, with no other releases at hand than the one under test, as on a fresh machine.
+fn crosscheck(arguments: &[&str]) -> (Option<i32>, String) {
+    let library = onnxruntime_library(ONNXRUNTIME_VERSION).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck"))
+        .args(arguments)
+        .env("ORT_DYLIB_PATH", library)
+        .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-cache"))
+        .output()
+        .unwrap();
+    (output.status.code(), text(&output))
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
+}
+
+/// The folder with the reports of every entry of the ledger, written once.
+fn reports() -> &'static Path {
+    static REPORTS: OnceLock<PathBuf> = OnceLock::new();
+    REPORTS.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports");
+        let _ = fs::remove_dir_all(&folder);
+        for runtime in ["onnxruntime", "tract"] {
+            let (code, out) = crosscheck(&["report", "--to", runtime, "--output", folder.to_str().unwrap()]);
+            assert_eq!(code, Some(0), "{out}");
+        }
+        folder
+    })
+}
+
+fn entries(runtime: &str) -> impl Iterator<Item = &'static Known> {
+    ledger().entries.iter().filter(move |known| known.runtime_name() == runtime)
+}
+
+fn python(packages: &[&str]) -> PathBuf {
+    python::python(packages)
+}
+
+/// The packages that a reproducer for the release under test asks for.
+fn packages() -> [String; 2] {
+    [format!("onnxruntime=={ONNXRUNTIME_VERSION}"), format!("onnx=={REFERENCE_VERSION}")]
+}
+
+fn interpreter() -> PathBuf {
+    python(&packages().each_ref().map(String::as_str))
+}
+
+/// Runs a script: its exit status and what it printed.
+fn run_python(interpreter: &Path, script: &Path, fake: Option<&Path>) -> (Option<i32>, String) {
+    let mut command = Command::new(interpreter);
+    command.arg(script);
+    if let Some(fake) = fake {
+        command.env("PYTHONPATH", fake);
+    }
+    let output = command.output().unwrap();
+    (output.status.code(), text(&output))
+}
+
+/// Whether what a program printed is what the ledger says of an issue.
+fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
+    let is_fixed = FIXED.contains(&known.id.as_str());
+    let (status, word) = if is_fixed { (0, "RIGHT: ") } else { (1, "WRONG: ") };
+    let lines: Vec<&str> =
+        printed.lines().filter(|line| line.starts_with("RIGHT") || line.starts_with("WRONG")).collect();
+    assert!(
+        code == Some(status) && lines.len() == 1 && lines[0].starts_with(word),
+        "{}: {code:?}: {printed}",
+        known.id
+    );
+    if is_fixed {
+        return;
+    }
+    let parts: Vec<&str> = known.signature.split(" | ").collect();
+    let said = |words: &str| {
+        let without_digits = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            spaced(&without_digits(lines[0])).contains(&without_digits(words)),
+            "{} does not say `{words}`: {}",
+            known.id,
+            lines[0]
+        );
+    };
+    match parts[2].split('+').next().unwrap() {
+        "panic" => said(&format!("panics: {}", parts[3].split_once(": ").unwrap().1)),
+        "accepts-invalid" | "accepts-leniently" | "truncates" => {
+            assert!(!lines[0].contains("gives the error") && !lines[0].contains("panics"), "{}", lines[0]);
+            said("; expected is an error, when the model is loaded or when it is run");
+        }
+        "refuses-valid" => said("gives the error: "),
+        "wrong-type" => said(match parts[3] {
+            "int32" => ",I32",
+            "int64" => ",I64",
+            other => other,
+        }),
+        "undeclared" => said("declares the shape "),
+        "configurations-disagree" | "wirings-disagree" | "opsets-disagree" => {
+            said("; expected is the same, whatever it is");
+            assert!(lines[0].contains("gives the error") || lines[0].contains("panics"), "{}", lines[0]);
+        }
+        other => panic!("say here what a program prints of {other}"),
+    }
+}
+
+#[test]
+fn the_programs_in_python_say_what_the_ledger_says() {
+    let interpreter = interpreter();
+    for known in entries("onnxruntime") {
+        let folder = reports().join(&known.id);
+        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+        assert_says_so(known, code, &printed);
+        assert!(printed.contains(&format!("onnxruntime {ONNXRUNTIME_VERSION} ")), "{printed}");
+        let asked = format!("    pip install {}", packages().join(" "));
+        assert!(fs::read_to_string(folder.join("repro.py")).unwrap().contains(&asked));
+    }
+}
+
+/// A defect that came with 1.29.0.
+#[test]
+fn a_program_in_python_ends_with_0_on_a_release_that_is_right() {
+    let older = python(&["onnxruntime==1.28.0", &packages()[1]]);
+    let script = reports().join("onnxruntime-reshape-accepts-invalid-9111c6/repro.py");
+    let (code, printed) = run_python(&older, &script, None);
+    assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 1.28.0 gives the error: "), "{printed}");
+}
+
+/// The main.rs of every report, as it is written, in one program: linked with the tract that is built already.
+fn all_programs(programs: &[(String, PathBuf)], to: &Path) -> PathBuf {
+    let mut source =
+        "fn main() -> std::process::ExitCode {\n    match std::env::args().nth(1).as_deref() {\n".to_owned();
+    for (number, (name, _)) in programs.iter().enumerate() {
+        let _ = writeln!(source, "        Some({name:?}) => program_{number}::start(),");
+    }
+    source += "        other => panic!(\"no program {other:?}\"),\n    }\n}\n";
+    for (number, (_, path)) in programs.iter().enumerate() {
+        let start = "pub fn start() -> std::process::ExitCode {\n        main()\n    }";
+        let _ = writeln!(source, "mod program_{number} {{\n    include!({path:?});\n    {start}\n}}");
+    }
+    fs::create_dir_all(to).unwrap();
+    let (main, program) = (to.join("all.rs"), to.join(format!("all{}", std::env::consts::EXE_SUFFIX)));
+    fs::write(&main, source).unwrap();
+    let library = tract();
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+    command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(&main);
+    command.arg("--extern").arg(format!("tract_onnx={}", library.display()));
+    command.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    program
+}
+
+/// The library of tract that this test is linked with.
+fn tract() -> PathBuf {
+    // Everything is built, so this only asks where it is.
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--locked", "--no-run", "--test", "report", "--message-format", "json"]);
+    let executable = std::env::current_exe().unwrap();
+    let profile = executable.parent().and_then(Path::parent).unwrap();
+    if profile.ends_with("release") {
+        command.arg("--release");
+    }
+    let output =
+        command.arg("--target-dir").arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let files = lines
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == "tract_onnx");
+    let files: Vec<String> = files
+        .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
+        .filter_map(|file| file.as_str().filter(|file| file.ends_with(".rlib")).map(str::to_owned))
+        .collect();
+    let [file] = &files[..] else { panic!("one library of tract, not {files:?}") };
+    PathBuf::from(file)
+}
+
+#[test]
+fn the_programs_in_rust_compile_and_say_what_the_ledger_says() {
+    let root = tempfile::tempdir().unwrap();
+    let made_up = made_up_reports("tract", root.path());
+    let of_ledger = entries("tract").map(|known| (known.id.clone(), reports().join(&known.id)));
+    let folders: Vec<(String, PathBuf)> = of_ledger.chain(made_up).collect();
+    let programs: Vec<(String, PathBuf)> =
+        folders.iter().map(|(name, folder)| (name.clone(), folder.join("src/main.rs"))).collect();
+    let program = all_programs(&programs, root.path());
+    let run = |name: &str| {
+        let output = Command::new(&program).arg(name).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for known in entries("tract") {
+        let (code, printed) = run(&known.id);
+        assert_says_so(known, code, &printed);
+        let manifest = fs::read_to_string(reports().join(&known.id).join("Cargo.toml")).unwrap();
+        let last = &known.last_version;
+        assert!(manifest.contains(&format!("tract-onnx = {{ version = \"={last}\"")), "{manifest}");
+    }
+    // Of a model that tract does right, the program says so whatever it was written for.
+    for (name, _) in folders.iter().filter(|(name, _)| name.starts_with("made-up")) {
+        let (code, printed) = run(name);
+        assert!(code == Some(0) && printed.starts_with("RIGHT: tract gives "), "{name}: {code:?}: {printed}");
+    }
+}
+
+/// Reports of what is not so, one for each kind of program that the ledger has no issue of.
+fn made_up_reports(runtime: &str, root: &Path) -> Vec<(String, PathBuf)> {
+    let kinds =
+        [Discrepancy::Undeclared, Discrepancy::Crash, Discrepancy::WrongValue, Discrepancy::ConfigurationsDisagree];
+    let lines = [
+        "Flatten@13 float[2,2]",
+        r#"Flatten@13 axis=0 string[3]{"a\"b","","ä"}"#,
+        "Reshape@13 float16[2,2]:special int64[1]{4}:initializer",
+        "Reshape@13 uint64[1]{18446744073709551615} int64[2]{1,1}:initializer",
+        "Flatten@13 bool[2]",
+        "Flatten@13 double[1]{-0.0}",
+    ];
+    let cases = kinds.iter().flat_map(|kind| lines.iter().map(move |line| (*kind, *line)));
+    let mut probe = Probe::new(runtime::open(&select(Some(runtime)).unwrap()).unwrap());
+    let ids = probe.ids();
+    cases
+        .enumerate()
+        .map(|(number, (kind, line))| {
+            let case: onnx_crosscheck::case::Case = line.parse().unwrap();
+            let operator = case.operator.name;
+            let mismatch = Mismatch {
+                discrepancies: vec![kind],
+                operator,
+                runtime: ids[0].release(),
+                rule: None,
+                reaction: String::new(),
+            };
+            let name = format!("made-up-{}-{number}", kind.id());
+            let subject = Subject { name: name.clone(), known: None, case, mismatch, ids: ids.clone() };
+            let folder = root.join(&name);
+            Report::new(&subject, ledger(), &mut probe).write(&folder).unwrap();
+            (name, folder)
+        })
+        .collect()
+}
+
+/// A package onnxruntime with faults, in place of the real one.
+const FAKE: &str = r#"
+import os, time
+import numpy
+__version__ = "0.0"
+class GraphOptimizationLevel:
+    ORT_DISABLE_ALL = ORT_ENABLE_ALL = 0
+class SessionOptions:
+    pass
+class InferenceSession:
+    def __init__(self, *arguments, **named):
+        FAULT
+    def run(self, names, feeds):
+        return [numpy.float32([[0, 1], [2, WRONG]])]
+    def get_outputs(self):
+        return [type("Output", (), {"shape": [2, "x"]})]
+"#;
+
+#[test]
+fn the_programs_in_python_catch_what_they_are_written_for_and_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let interpreter = interpreter();
+    let run = |folder: &Path, fault: &str, last: &str| {
+        let fake = root.path().join("fake");
+        fs::create_dir_all(&fake).unwrap();
+        fs::write(fake.join("onnxruntime.py"), FAKE.replace("FAULT", fault).replace("WRONG", last)).unwrap();
+        run_python(&interpreter, &folder.join("repro.py"), Some(&fake))
+    };
+    for (name, folder) in made_up_reports("onnxruntime", root.path()) {
+        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime"), "{name}: {code:?}: {printed}");
+        // The first of the cases of each kind is the one that the package above answers.
+        let first = name.rsplit('-').next().unwrap().parse::<usize>().unwrap() % 6 == 0;
+        if !first {
+            continue;
+        }
+        let (code, printed) = run(&folder, "pass", "3");
+        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 0.0 "), "{name}: {printed}");
+        let refused = run(&folder, "raise ValueError('no')", "3");
+        // That all refuse it is the same for all.
+        assert_eq!(refused.0, Some(i32::from(!name.contains("disagree"))), "{name}: {}", refused.1);
+        if name.contains("crash") {
+            let (code, printed) = run(&folder, "os.abort()", "3");
+            assert!(code == Some(1) && printed.contains("WRONG: onnxruntime 0.0 ends its process"), "{printed}");
+        }
+        if name.contains("wrong-value") {
+            let (code, printed) = run(&folder, "pass", "4");
+            assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime 0.0 gives float32"), "{printed}");
+        }
+        if name.contains("undeclared") {
+            let script = fs::read_to_string(folder.join("repro.py")).unwrap();
+            assert!(script.contains("get_outputs"));
+        }
+    }
+}
+
+#[test]
+fn types_that_numpy_lacks_are_fed_and_read_all_the_same() {
+    let root = tempfile::tempdir().unwrap();
+    let output = root.path().to_str().unwrap();
+    let interpreter = interpreter();
+    for element_type in
+        ["float16", "string", "bool", "uint64", "bfloat16", "float8e4m3fn", "float8e5m2fnuz", "int4", "uint4"]
+    {
+        let case = format!("Reshape@21 allowzero=-1 {element_type}[3] int64[2]{{0,-1}}");
+        let (code, out) = crosscheck(&["report", &case, "--to", "onnxruntime", "--no-minimize", "--output", output]);
+        assert_eq!(code, Some(0), "{element_type}: {out}");
+        let folder = PathBuf::from(out.lines().next().unwrap());
+        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+        assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime"), "{element_type}: {printed}");
+        assert!(printed.contains("of shape [3, 1]"), "{element_type}: {printed}");
+    }
+}
+
+#[test]
+fn the_text_of_a_model_is_the_model_and_what_is_quoted_stands_in_the_documents() {
+    let all: BTreeSet<String> = ledger().entries.iter().map(|known| known.id.clone()).collect();
+    let folders: Vec<PathBuf> = all.iter().map(|name| reports().join(name)).collect();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/report_check.py");
+    let output = Command::new(interpreter()).arg(script).args(&folders).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let results: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(results.len(), all.len());
+    let mut without_text = Vec::new();
+    for result in &results {
+        let name = result["name"].as_str().unwrap();
+        if result["text"].is_null() {
+            without_text.push(name);
+        } else {
+            assert_eq!(result["same"], true, "{name}: {}", result["text"]);
+        }
+        assert_eq!(result["unquoted"].as_array().unwrap().len(), 0, "{name}: {}", result["unquoted"]);
+    }
+    assert_eq!(without_text, WITHOUT_TEXT);
+    assert!(results.iter().filter(|result| result["checked"] == true).count() > 10);
+}
+
+#[test]
+fn a_report_needs_no_term_of_this_project() {
+    for known in &ledger().entries {
+        let folder = reports().join(&known.id);
+        let issue = fs::read_to_string(folder.join("issue.md")).unwrap();
+        // The last line says how to run the model here again.
+        let plain: String =
+            issue.lines().filter(|line| !line.contains("crosscheck run")).collect::<Vec<_>>().join("\n");
+        let used: Vec<&&str> = TERMS.iter().filter(|term| plain.contains(**term)).collect();
+        assert!(used.is_empty(), "{}: {used:?}", known.id);
+        let parts = [
+            "# ",
+            "\n## What ONNX says",
+            "\n## The model",
+            "\n## Expected and actual",
+            "\n## What each runtime does",
+            "\n## Where it shows",
+            "\n## To reproduce",
+            "\n## Versions",
+            "\n## How it was found",
+        ];
+        assert!(parts.iter().all(|part| issue.contains(part)), "{issue}");
+        assert!(!plain.contains("{{") && !plain.contains("none |"), "{issue}");
+    }
+}
+
+#[test]
+fn what_cannot_be_reported_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let output = root.path().to_str().unwrap();
+    let saved = load(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap().remove(0).name;
+    let file = format!("corpus/regressions/{saved}.case");
+    let (code, out) = crosscheck(&["report", &file, "--to", "onnxruntime", "--output", output]);
+    assert!(code == Some(0) && root.path().join(&saved).join("issue.md").is_file(), "{out}");
+    fs::create_dir(root.path().join("tract-shape-wrong-type-ecb190")).unwrap();
+    fs::write(root.path().join("tract-shape-wrong-type-ecb190/notes.txt"), "mine").unwrap();
+    for (finding, to, said) in [
+        ("Shape@13 float[1]", "onnxruntime", "shows nothing wrong with onnxruntime"),
+        ("no-such-issue", "tract", "neither a case"),
+        ("tract-shape-wrong-type-ecb190", "onnxruntime", "say --to tract"),
+        ("tract-shape-wrong-type-ecb190", "tract", "there is something in this folder that is no report"),
+        ("Shape@13 float[1]", "tract/typed", "without a configuration"),
+    ] {
+        let (code, out) = crosscheck(&["report", finding, "--to", to, "--output", output]);
+        assert!(code == Some(2) && out.contains(said), "{finding}: {out}");
+    }
+    assert_eq!(fs::read_to_string(root.path().join("tract-shape-wrong-type-ecb190/notes.txt")).unwrap(), "mine");
+}
