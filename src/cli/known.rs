@@ -9,7 +9,10 @@ use crate::runtime::{Runtime, select};
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  crosscheck known\n  crosscheck known add 'Flatten@13 axis=3 float[2]'")]
+#[command(
+    after_help = "Example:\n  crosscheck known\n  crosscheck known add 'Flatten@13 axis=3 float[2]'\n\n`crosscheck report` writes \
+                  an issue for upstream."
+)]
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,

@@ -253,9 +253,13 @@ impl JudgementReport {
 
 /// A message on one line, cut where it gets long.
 pub fn one_line(message: &str) -> String {
-    const LONGEST: usize = 240;
+    cut(message, 240)
+}
+
+/// A message on one line, of so many characters at the most.
+pub(super) fn cut(message: &str, longest: usize) -> String {
     let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(LONGEST) {
+    match words.char_indices().nth(longest) {
         Some((end, _)) => format!("{}…", &words[..end]),
         None => words,
     }

@@ -23,8 +23,8 @@ use crate::case::{Case, Encoding, Generated};
 use crate::files::{quoted, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
-use crate::operator::{Answer, Expectation, NEWEST_OPSET};
-use crate::runtime::{RuntimeId, by_number, kind_of};
+use crate::operator::{Expectation, NEWEST_OPSET};
+use crate::runtime::{Execution, Outcome, RuntimeId, by_number, kind_of};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
 
 /// The file with the issue.
@@ -98,12 +98,13 @@ impl Report {
     /// Runs the case of a subject on all runtimes of the probe, measures where it shows, and says so.
     pub fn new(subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> Report {
         let Subject { name, known, mismatch, ids: all, .. } = subject;
-        let id = &all[0];
         let case = at_widest_opset(&subject.case, mismatch, probe);
         let generated = Generated::given(case.clone());
         let job = model::job(&case, &generated.tensors);
         let seen = Seen::new(&case, probe, None);
         let wrong = seen.wrong(mismatch);
+        // A program says itself which version it is.
+        let id = wrong.first().map_or(&all[0], |row| &row.0);
         let ids: Vec<RuntimeId> =
             if wrong.is_empty() { all.clone() } else { wrong.iter().map(|row| row.0.clone()).collect() };
         let variant = wrong.iter().find_map(|row| row.3.as_ref());
@@ -153,10 +154,7 @@ impl Report {
         let versions = Versions::of(&case);
         let context = context! {
             title => title.clone(), expected => expected.clone(), remark, quotes => Value::from(Serde(&quotes)), actual => Value::from(Serde(&actual)),
-            what => format!(
-                "{} Of the model below, {} {} is expected to give {expected}; instead it {}.",
-                sentence_with_stop(&wrong_words), id.name, id.version, words::without_stop(&actual[0].did)
-            ),
+            what => format!("{} {}", sentence_with_stop(&wrong_words), instead(id, &expected, &actual, mismatch)),
             cause => known.as_ref().map(|known| known.cause.clone()),
             fixed => known.as_ref().and_then(fixed),
             model_text => text.as_ref().ok(),
@@ -224,15 +222,9 @@ impl Report {
         if let Some(variant) = &self.variant {
             test_data::write(&folder.join(VARIANT), variant, None)?;
         }
-        if let Expectation::Unspecified { tolerated, .. } = &self.generated.expectation {
-            let outputs = tolerated.iter().filter_map(|answer| match answer {
-                Answer::Outputs(outputs) => outputs.first(),
-                Answer::Refusal => None,
-            });
-            for (index, output) in outputs.enumerate() {
-                let proto = tensor_proto::write("output", output, Encoding::Raw);
-                write_whole(&folder.join(acceptable_file(index)), &proto.encode_to_vec())?;
-            }
+        for (index, output) in self.reproducer.acceptable.iter().enumerate() {
+            let proto = tensor_proto::write("output", output, Encoding::Raw);
+            write_whole(&folder.join(acceptable_file(index)), &proto.encode_to_vec())?;
         }
         for (path, text) in &self.reproducer.files {
             write_whole(&folder.join(path), text.as_bytes())?;
@@ -309,17 +301,39 @@ impl Seen {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let rows = self.sightings.iter().flat_map(|sighting| {
+        let mut rows: Vec<Row> = Vec::new();
+        for sighting in &self.sightings {
             let examination = &sighting.examination;
-            sighting.configurations.iter().enumerate().map(move |(place, (id, ..))| Row {
-                name: words::name(id),
-                version: id.version.clone(),
-                setup: words::setup(kind_of(id), &id.configuration),
-                did: words::did(&examination.executions[place]),
-                mark: words::mark(&examination.judgements[place]),
-            })
-        });
-        rows.collect()
+            for (place, (id, ..)) in sighting.configurations.iter().enumerate() {
+                let row = Row {
+                    name: words::name(id),
+                    version: id.version.clone(),
+                    setup: words::setup(kind_of(id), &id.configuration),
+                    did: did(id, &examination.executions[place]),
+                    mark: words::mark(&examination.judgements[place]),
+                };
+                // What several configurations of one release do is said once.
+                match rows.last_mut() {
+                    Some(last) if last.is_like(&row) => last.setup = format!("{}; {}", last.setup, row.setup),
+                    _ => rows.push(row),
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl Row {
+    fn is_like(&self, other: &Row) -> bool {
+        (&self.name, &self.version, &self.did, self.mark) == (&other.name, &other.version, &other.did, other.mark)
+    }
+}
+
+/// What a runtime did. Errors of the implementation of this project tell people outside nothing.
+fn did(id: &RuntimeId, execution: &Execution) -> String {
+    match &execution.outcome {
+        Outcome::Refused { .. } if id.name == "in-house" => "gives an error".to_owned(),
+        _ => words::did(execution),
     }
 }
 
@@ -370,8 +384,8 @@ impl ExtentLine {
                 rows.iter().filter(|(_, shown)| *shown == wanted).map(|(row, _)| name(row)).collect();
             match names.len() {
                 0 => "-".to_owned(),
-                count if count == rows.len() && count > 1 => format!("all: {}", names.join(", ")),
-                _ => names.join(", "),
+                count if count == rows.len() && count > 1 => format!("all: {}", names.join("; ")),
+                _ => names.join("; "),
             }
         };
         ExtentLine { what, shows: names(Shown::Yes), not: names(Shown::No), unsupported: names(Shown::Unsupported) }
@@ -382,7 +396,10 @@ impl Extents {
     /// Measures where a mismatch shows; or says why not.
     fn measure(case: &Case, mismatch: &Mismatch, wrong: &[Wrong], probe: &mut Probe) -> Result<Extents, String> {
         let Some((id, ..)) = wrong.first() else {
-            return Err(format!("This was not measured again for this report: {} was not at hand.", mismatch.runtime));
+            return Err(format!(
+                "This was not measured again for this report: {} was not at hand.",
+                mismatch.runtime.replace('@', " ")
+            ));
         };
         if mismatch.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash) {
             return Err(
@@ -398,7 +415,9 @@ impl Extents {
         let mut lines = vec![
             ExtentLine::new("operator version", &extent.versions, |since| format!("{operator}-{since}")),
             ExtentLine::new("element type", &extent.types, ToString::to_string),
-            ExtentLine::new("all inputs of the node are", &extent.wirings, |wiring| words::wiring(*wiring).to_owned()),
+            ExtentLine::new("all inputs of the node given as", &extent.wirings, |wiring| {
+                words::wiring(*wiring).to_owned()
+            }),
         ];
         if extent.configurations.len() > 1 {
             lines.push(ExtentLine::new("set up with", &extent.configurations, setup));
@@ -443,13 +462,11 @@ fn since(known: &Known, ledger: &Ledger) -> String {
     let oldest = oldest.unwrap_or(&known.first_version);
     let (name, first, last) = (known.runtime_name(), &known.first_version, &known.last_version);
     if first == oldest {
-        format!("It is there in {name} {first} already, the oldest release that was tried, and in {last}.")
+        format!("**First bad release:** {name} {first}, the oldest that was tried, has it already; {last} has it too.")
     } else if first == last {
-        format!("Of the releases of {name} that were tried, from {oldest} on, {first} is the first that does this.")
+        format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on.")
     } else {
-        format!(
-            "Of the releases of {name} that were tried, from {oldest} on, {first} is the first that does this; {last} does it too."
-        )
+        format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on; {last} has it too.")
     }
 }
 
@@ -464,6 +481,18 @@ fn fixed(known: &Known) -> Option<String> {
             known.last_version
         )
     })
+}
+
+/// What should come of the model, and what does.
+fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatch) -> String {
+    let (name, version, first) = (&id.name, &id.version, &actual[0]);
+    let does_not_agree = mismatch.discrepancies.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);
+    let other = actual.iter().find(|each| does_not_agree && each.did != first.did);
+    let (should, did) = match other {
+        Some(other) => ("do", format!("{} with {}, but it {} with {}", first.did, first.setup, other.did, other.setup)),
+        None => ("give", words::without_stop(&first.did).to_owned()),
+    };
+    format!("For the model below, {name} {version} should {should} {expected}; instead it {did}.")
 }
 
 fn sentence_with_stop(sentence: &str) -> String {

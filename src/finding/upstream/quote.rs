@@ -118,6 +118,10 @@ fn defined(case: &Case, mismatch: &Mismatch) -> String {
         };
     }
     match case.operator.name {
+        _ if is_in_uint64_data(case) => {
+            "The tensor in `model.onnx` has its elements in `uint64_data`, as the format demands, and no `raw_data`."
+                .to_owned()
+        }
         "Flatten" if has_dim(case, |dim| dim == 0) => {
             "The product of no sizes is 1, and one with a 0 in it is 0.".to_owned()
         }
@@ -137,6 +141,10 @@ fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
         if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     };
     let attributes = || names(&mut declared.iter().map(|spec| spec.name));
+    let twice = || {
+        let of_name = |name: &str| case.attributes.iter().filter(|attribute| attribute.name == name).count();
+        names(&mut case.attributes.iter().map(|a| a.name.as_str()).filter(|name| of_name(name) > 1).take(1))
+    };
     let inputs = || names(&mut specs.iter().map(|spec| spec.name));
     match rule {
         Rule::NotInOpset => (vec![], format!("{} does not exist at opset {}.", case.operator, case.opset)),
@@ -165,7 +173,7 @@ fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
             (signature(), remark)
         }
         Rule::DuplicateAttribute => {
-            (vec![Quote::ir("attributes", UNIQUE)], "This node carries an attribute twice.".to_owned())
+            (vec![Quote::ir("attributes", UNIQUE)], format!("This node carries {} twice.", twice()))
         }
         Rule::ElementType => {
             let listed = case.operator.version_at(case.opset).map_or(&[][..], |version| version.element_types);
@@ -249,10 +257,6 @@ const fn attribute_kind(kind: AttributeKind) -> &'static str {
 fn circumstances(case: &Case, rule: Option<Rule>) -> Vec<Quote> {
     let is_open = matches!(rule, None | Some(Rule::VastDims | Rule::CopiedZeroAndInferred));
     let wired = |wanted: fn(Wiring) -> bool| case.operands.iter().flatten().any(|operand| wanted(operand.wiring));
-    let in_uint64_data = case.operands.iter().flatten().any(|operand| {
-        matches!(operand.element_type, ElementType::Uint32 | ElementType::Uint64)
-            && matches!(operand.wiring, Wiring::Initializer(Encoding::Typed) | Wiring::Constant(Encoding::Typed))
-    });
     let symbolic = wired(|wiring| matches!(wiring, Wiring::Input(Declared::Symbolic | Declared::Shared)));
     let mut quotes = Vec::new();
     if is_open && has_dim(case, |dim| dim == 0) {
@@ -261,10 +265,18 @@ fn circumstances(case: &Case, rule: Option<Rule>) -> Vec<Quote> {
     if symbolic {
         quotes.push(Quote::ir("static-tensor-shapes", VARIABLE));
     }
-    if in_uint64_data {
+    if is_in_uint64_data(case) {
         quotes.push(Quote::proto(UINT64_DATA));
     }
     quotes
+}
+
+/// Whether the model has elements in the field `uint64_data`.
+fn is_in_uint64_data(case: &Case) -> bool {
+    case.operands.iter().flatten().any(|operand| {
+        matches!(operand.element_type, ElementType::Uint32 | ElementType::Uint64)
+            && matches!(operand.wiring, Wiring::Initializer(Encoding::Typed) | Wiring::Constant(Encoding::Typed))
+    })
 }
 
 fn has_dim(case: &Case, wanted: fn(i64) -> bool) -> bool {

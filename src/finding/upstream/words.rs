@@ -1,29 +1,32 @@
 //! What was seen, in words that need no term of this project.
 
 use crate::case::{Case, Declared, Encoding, Wiring, describe};
-use crate::finding::one_line;
+use crate::finding::report::cut;
 use crate::model::Job;
 use crate::operator::{Answer, Expectation};
-use crate::runtime::{Execution, Outcome, RuntimeId, Stage};
+use crate::runtime::{Execution, Outcome, Reason, RuntimeId, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement};
 
 /// Elements of a tensor that are shown at the most.
 const SHOWN: usize = 16;
+/// Characters of a message that are shown at the most.
+const LONGEST: usize = 600;
 
 /// A tensor: its type, its shape, and its elements if they are few.
 pub(super) fn tensor(tensor: &Tensor) -> String {
-    let (element_type, dims) = (tensor.element_type(), tensor.dims());
+    tensor_of(tensor.element_type().name(), tensor)
+}
+
+/// A tensor whose elements are of a type that is called so.
+fn tensor_of(type_name: &str, tensor: &Tensor) -> String {
+    let dims = tensor.dims();
     if tensor.is_empty() {
-        return format!("an empty {element_type} tensor of shape {dims:?}");
+        return format!("an empty {type_name} tensor of shape {dims:?}");
     }
     let text = describe(tensor, SHOWN);
-    let elements = text.split_once('{').map_or("", |(_, elements)| elements.trim_end_matches('}'));
-    format!(
-        "{} {element_type} tensor of shape {dims:?} that holds {}",
-        article(element_type.name()),
-        elements.replace(',', ", ")
-    )
+    let elements = text.split_once('{').map_or("", |(_, elements)| elements.trim_end_matches('}')).replace(',', ", ");
+    format!("{} {type_name} tensor of shape {dims:?} that holds {elements}", article(type_name))
 }
 
 fn article(word: &str) -> &'static str {
@@ -40,7 +43,7 @@ pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy])
         return "an output of the type and shape that the runtime itself declares for it once the model is loaded"
             .to_owned();
     }
-    let same = |what: &str| format!("the same, whatever it is, {what}");
+    let same = |what: &str| format!("the same each time, an answer or an error, {what}");
     match discrepancies.first() {
         Some(Discrepancy::ConfigurationsDisagree) => return same("however the model is prepared"),
         Some(Discrepancy::WiringsDisagree) => return same("however the inputs reach the node"),
@@ -68,14 +71,18 @@ pub(super) fn did(execution: &Execution) -> String {
         Stage::Load => "when the model is loaded",
         Stage::Run => "when it is run",
     };
-    let message = || code(&one_line(&execution.message));
+    let message = || code(&cut(&execution.message, LONGEST));
     match &execution.outcome {
         Outcome::Answer(outputs) => {
             let words = outputs.iter().map(|output| match output.native_type {
-                Some(native) => format!("{}, of its own type `{}`", tensor(&output.tensor), native.name()),
+                Some(native) => tensor_of(&format!("`{}`", native.name()), &output.tensor),
                 None => tensor(&output.tensor),
             });
             format!("gives {}", words.collect::<Vec<_>>().join(", and "))
+        }
+        // It is only when the output is read that there is no number in it.
+        Outcome::Refused { reason: Reason::Symbol, stage: Stage::Run } => {
+            format!("gives an output of symbols that has no numbers: {}", message())
         }
         Outcome::Refused { stage, .. } | Outcome::Unclassified { stage } => {
             format!("gives an error {}: {}", at(stage), message())
@@ -144,7 +151,7 @@ pub(super) fn level_name(level: &str) -> String {
 /// A runtime as people outside call it.
 pub(super) fn name(id: &RuntimeId) -> String {
     match id.name.as_str() {
-        "in-house" => "implementation of the operator documents in onnx-crosscheck".to_owned(),
+        "in-house" => "onnx-crosscheck's own implementation of the operator documents".to_owned(),
         "onnx-reference" => "`onnx.reference` of the package onnx".to_owned(),
         name => name.to_owned(),
     }
@@ -154,13 +161,13 @@ pub(super) fn name(id: &RuntimeId) -> String {
 pub(super) const fn wiring(wiring: Wiring) -> &'static str {
     match wiring {
         Wiring::Input(Declared::Static) => "graph inputs of a fixed shape",
-        Wiring::Input(Declared::Symbolic) => "graph inputs whose dimensions are symbols",
-        Wiring::Input(Declared::Shared) => "graph inputs whose dimensions are symbols, one symbol for equal sizes",
+        Wiring::Input(Declared::Symbolic) => "graph inputs with a symbol for each dimension",
+        Wiring::Input(Declared::Shared) => "graph inputs with one symbol for equal dimensions",
         Wiring::Input(Declared::Unranked) => "graph inputs of unknown rank",
         Wiring::Initializer(Encoding::Raw) => "initializers (`raw_data`)",
-        Wiring::Initializer(Encoding::Typed) => "initializers (the field of the type, such as `float_data`)",
-        Wiring::Constant(Encoding::Raw) => "outputs of Constant nodes (`raw_data`)",
-        Wiring::Constant(Encoding::Typed) => "outputs of Constant nodes (the field of the type)",
+        Wiring::Initializer(Encoding::Typed) => "initializers (typed field, such as `float_data`)",
+        Wiring::Constant(Encoding::Raw) => "Constant nodes (`raw_data`)",
+        Wiring::Constant(Encoding::Typed) => "Constant nodes (typed field)",
     }
 }
 
@@ -178,9 +185,8 @@ pub(super) fn feeds(job: &Job) -> Vec<String> {
     job.feeds.iter().map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
-/// A text as code in Markdown, in a table too.
+/// A text as code in Markdown.
 pub(super) fn code(text: &str) -> String {
-    let text = text.replace('|', "\\|");
     if text.is_empty() {
         "(no message)".to_owned()
     } else if text.contains('`') {

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use tract_onnx::prelude::*;
 
+{% if models|length > 1 %}
 /// Each model, and how it is prepared.
 const RUNS: &[(&str, &[u8], &str)] = &[
 {% for model in models %}
@@ -23,12 +24,20 @@ const RUNS: &[(&str, &[u8], &str)] = &[
 {% endfor %}
 {% endfor %}
 ];
+{% else %}
+/// The model, and how it is prepared.
+const RUNS: &[(&[u8], &str)] = &[
+{% for setup in setups %}
+    (include_bytes!("../model.onnx"), {{ setup|rust }}),
+{% endfor %}
+];
+{% endif %}
 
 const EXPECTED: &str = {{ expected|rust }};
 
-/// What a model is fed, in the order of its graph inputs.
-fn inputs({{ "name" if models|length > 1 else "_name" }}: &str) -> TractResult<Vec<Tensor>> {
 {% if models|length > 1 %}
+/// What a model is fed, in the order of its graph inputs.
+fn inputs(name: &str) -> TractResult<Vec<Tensor>> {
     Ok(match name {
 {% for model in models %}
         {{ (model.folder ~ "model.onnx")|rust if not loop.last else "_" }} => vec![
@@ -38,23 +47,26 @@ fn inputs({{ "name" if models|length > 1 else "_name" }}: &str) -> TractResult<V
         ],
 {% endfor %}
     })
+}
 {% else %}
+/// What the model is fed, in the order of its graph inputs.
+fn inputs() -> TractResult<Vec<Tensor>> {
     Ok(vec![
 {% for input in models[0].inputs %}
         {{ input }},
 {% endfor %}
     ])
-{% endif %}
 }
+{% endif %}
 
 {% if check == "declared" %}
 /// What tract declares of the output of a model, and what it then gives; or the error that it returns.
-fn run(name: &str, model: &[u8], setup: &str) -> TractResult<(TypedFact, Tensor)> {
+fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> TractResult<(TypedFact, Tensor)> {
 {% else %}
 /// What tract gives for a model, or the error that it returns.
-fn run(name: &str, model: &[u8], setup: &str) -> TractResult<Tensor> {
+fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> TractResult<Tensor> {
 {% endif %}
-    let inputs = inputs(name)?;
+    let inputs = inputs({{ "name" if models|length > 1 }})?;
     let {% if pinned %}mut {% endif %}model = tract_onnx::onnx().model_for_read(&mut &model[..])?;
 {% if pinned %}
     if setup.starts_with("set_input_fact()") {
@@ -68,11 +80,10 @@ fn run(name: &str, model: &[u8], setup: &str) -> TractResult<Tensor> {
     let declared = model.output_fact(0)?.clone();
 {% endif %}
     let inputs = inputs.into_iter().map(|input| input.into()).collect();
-    let output = model.into_runnable()?.run(inputs)?.remove(0).into_tensor();
 {% if check == "declared" %}
-    Ok((declared, output))
+    Ok((declared, model.into_runnable()?.run(inputs)?.remove(0).into_tensor()))
 {% else %}
-    Ok(output)
+    Ok(model.into_runnable()?.run(inputs)?.remove(0).into_tensor())
 {% endif %}
 }
 
@@ -96,7 +107,7 @@ fn is_strings(output: &Tensor, shape: &[usize], elements: &[String]) -> bool {
 }
 
 {% endif %}
-/// What is wrong with what came of a model, if anything is.
+/// Whether what came of the model is not what is expected.
 fn wrong(result: &std::thread::Result<TractResult<Tensor>>) -> bool {
     match result {
 {% if acceptable %}
@@ -136,6 +147,7 @@ fn show<T: std::fmt::Debug>(result: &std::thread::Result<TractResult<T>>) -> Str
             format!("panics: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message"))
         }
     };
+    let text = text.split("Stack backtrace:").next().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -149,7 +161,8 @@ fn apart() -> ExitCode {
     let begin = Instant::now();
     loop {
         match child.try_wait().expect("it can be waited for") {
-            Some(status) if matches!(status.code(), Some(0 | 1)) => return ExitCode::from(status.code() == Some(1)),
+            Some(status) if status.success() => return ExitCode::SUCCESS,
+            Some(status) if status.code() == Some(1) => return ExitCode::FAILURE,
             Some(status) => {
                 println!("WRONG: tract ends its process with {status}; expected is {EXPECTED}");
                 return ExitCode::FAILURE;
@@ -171,16 +184,24 @@ fn main() -> ExitCode {
         return apart();
     }
 {% endif %}
+{% if models|length > 1 %}
     let run = |&(name, model, setup): &(&'static str, &'static [u8], &'static str)| {
         catch_unwind(move || run(name, model, setup))
     };
+{% else %}
+    let run = |&(model, setup): &(&'static [u8], &'static str)| catch_unwind(move || run(model, setup));
+{% endif %}
 {% if check == "same" %}
     let results: Vec<_> = RUNS.iter().map(run).collect();
-    for ((name, _, setup), result) in RUNS.iter().zip(&results) {
+    for (each, result) in RUNS.iter().zip(&results) {
         if !same(&results[0], result) {
-            let (first, _, first_setup) = RUNS[0];
             let (one, other) = (show(&results[0]), show(result));
-            println!("WRONG: tract {one} for {first} ({first_setup}), and {other} for {name} ({setup}); expected is {EXPECTED}");
+{% if models|length > 1 %}
+            let (first, last) = (format!("{}, {}", RUNS[0].0, RUNS[0].2), format!("{}, {}", each.0, each.2));
+{% else %}
+            let (first, last) = (RUNS[0].1, each.1);
+{% endif %}
+            println!("WRONG: tract {one} ({first}), but {other} ({last}); expected is {EXPECTED}");
             return ExitCode::FAILURE;
         }
     }
@@ -195,7 +216,7 @@ fn main() -> ExitCode {
 {% else %}
         if !matches!(&result, Ok(Ok((declared, output))) if is_declared(declared, output)) {
 {% endif %}
-            println!("WRONG: tract {shown} ({}); expected is {EXPECTED}", each.2);
+            println!("WRONG: tract {shown} ({}); expected is {EXPECTED}", each.{{ 2 if models|length > 1 else 1 }});
             return ExitCode::FAILURE;
         }
     }

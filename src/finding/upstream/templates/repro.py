@@ -94,7 +94,7 @@ def load(path):
 
 {% endif %}
 def run(folder, level):
-    """What is given for a model{{ ", and the shape that was declared" if check == "declared" }}; or the error that is raised."""
+    """What comes of a model{{ ", and the shape that was declared of it" if check == "declared" }}: an output or the error that is raised."""
     feeds = {name: load(f"{folder}test_data_set_0/input_{k}.pb") for k, name in enumerate(FEEDS[folder])}
 {% if package == "onnxruntime" %}
     options = onnxruntime.SessionOptions()
@@ -107,8 +107,10 @@ def run(folder, level):
 {% if foreign %}
         feeds = {name: fed(tensor) for name, tensor in feeds.items()}
         output = read(session.run_with_ort_values(None, feeds)[0])
-{% else %}
+{% elif check == "declared" %}
         output = session.run(None, feeds)[0]
+{% else %}
+        return session.run(None, feeds)[0]
 {% endif %}
 {% else %}
         model = onnx.load(HERE / folder / "model.onnx")
@@ -121,7 +123,7 @@ def run(folder, level):
 {% else %}
         return output, [dim.dim_value or None for dim in model.graph.output[0].type.tensor_type.shape.dim]
 {% endif %}
-{% else %}
+{% elif foreign or package != "onnxruntime" %}
         return output
 {% endif %}
     except Exception as error:
@@ -133,20 +135,16 @@ def show(result):
         return "gives the error: " + " ".join(str(result).split())[:300]
 {% if check == "declared" %}
     output, declared = result
-    return f"declares the shape {declared} and gives {describe(output)}"
-
-
-def describe(output):
+    said = f"declares the shape {declared} and gives"
 {% else %}
+    output, said = result, "gives"
 {% endif %}
 {% if foreign %}
-    data_type, shape, elements = {{ "output" if check == "declared" else "result" }}
-    text = f"{onnx.TensorProto.DataType.Name(data_type)} of shape {shape}: {elements!r}"
+    data_type, shape, elements = output
+    return f"{said} {onnx.TensorProto.DataType.Name(data_type)} of shape {shape}: {elements!r}"
 {% else %}
-    array = {{ "output" if check == "declared" else "result" }}
-    text = f"{array.dtype} of shape {list(array.shape)}: {array.tolist()}"
+    return f"{said} {output.dtype} of shape {list(output.shape)}: {output.tolist()}"
 {% endif %}
-    return {{ "text" if check == "declared" else 'f"gives {text}"' }}
 
 
 {% if check == "declared" %}
@@ -173,9 +171,9 @@ def main():
     results = [run(*each) for each in RUNS]
     for (folder, level), result in zip(RUNS, results):
         if not same(results[0], result):
-            first = f"{show(results[0])} for {RUNS[0][0]}model.onnx ({RUNS[0][1]})"
-            second = f"{show(result)} for {folder}model.onnx ({level})"
-            print(f"WRONG: {VERSION} {first}, and {second}; expected is {EXPECTED}")
+            first = f"{show(results[0])} ({RUNS[0][0]}model.onnx, {RUNS[0][1]})"
+            other = f"{show(result)} ({folder}model.onnx, {level})"
+            print(f"WRONG: {VERSION} {first}, but {other}; expected is {EXPECTED}")
             return 1
     print(f"RIGHT: {VERSION} {show(results[0])}; expected is {EXPECTED}")
     return 0
