@@ -185,6 +185,7 @@ fn all_programs(programs: &[(String, PathBuf)], to: &Path) -> PathBuf {
     }
     source += "        other => panic!(\"no program {other:?}\"),\n    }\n}\n";
     for (number, (_, path)) in programs.iter().enumerate() {
+        let path = path.to_str().unwrap();
         let start = "pub fn start() -> std::process::ExitCode {\n        main()\n    }";
         let _ = writeln!(source, "mod program_{number} {{\n    include!({path:?});\n    {start}\n}}");
     }
@@ -220,12 +221,13 @@ fn tract() -> PathBuf {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter(|message| message["target"]["name"] == "tract_onnx");
-    let files: Vec<String> = files
+    let files: Vec<PathBuf> = files
         .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
-        .filter_map(|file| file.as_str().filter(|file| file.ends_with(".rlib")).map(str::to_owned))
+        .filter_map(|file| file.as_str().map(PathBuf::from))
+        .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
         .collect();
     let [file] = &files[..] else { panic!("one library of tract, not {files:?}") };
-    PathBuf::from(file)
+    file.clone()
 }
 
 #[test]
@@ -398,9 +400,9 @@ fn a_report_needs_no_term_of_this_project() {
     for known in &ledger().entries {
         let folder = reports().join(&known.id);
         let issue = fs::read_to_string(folder.join("issue.md")).unwrap();
-        // The last line says how to run the model here again.
-        let plain: String =
-            issue.lines().filter(|line| !line.contains("crosscheck run")).collect::<Vec<_>>().join("\n");
+        // The last line says how to run the model here again, and what is quoted as code are the runtimes' own words.
+        let lines = issue.lines().filter(|line| !line.contains("crosscheck run"));
+        let plain: String = lines.flat_map(|line| line.split('`').step_by(2).chain(["\n"])).collect();
         let used: Vec<&&str> = TERMS.iter().filter(|term| plain.contains(**term)).collect();
         assert!(used.is_empty(), "{}: {used:?}", known.id);
         let parts = [

@@ -104,11 +104,10 @@ impl Report {
         let seen = Seen::new(&case, probe, None);
         let wrong = seen.wrong(mismatch);
         // A program says itself which version it is.
-        let id = wrong.first().map_or(&all[0], |row| &row.0);
+        let id = wrong.first().map_or(&all[0], |row| &row.id);
         let ids: Vec<RuntimeId> =
-            if wrong.is_empty() { all.clone() } else { wrong.iter().map(|row| row.0.clone()).collect() };
-        let variant = wrong.iter().find_map(|row| row.3.as_ref());
-        let variant: Option<Case> = variant.and_then(|text| text.parse().ok());
+            if wrong.is_empty() { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
+        let (variant, variant_did) = wrong.iter().find_map(|row| row.contrary.clone()).unzip();
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let operator = case.operator.name;
         let wrong_words = known.as_ref().map_or_else(
@@ -132,14 +131,13 @@ impl Report {
         };
         let reproducer = reproducer.write();
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);
-        let actual: Vec<Actual> = match wrong.is_empty() {
-            true => vec![Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) }],
-            false => wrong
-                .iter()
-                .map(|row| Actual { setup: words::setup(kind, &row.0.configuration), did: row.1.clone() })
-                .collect(),
-        };
-        let contrary = wrong.iter().find_map(|row| row.4.clone());
+        let mut actual: Vec<Actual> = wrong
+            .iter()
+            .map(|row| Actual { setup: words::setup(kind, &row.id.configuration), did: row.did.clone() })
+            .collect();
+        if actual.is_empty() {
+            actual.push(Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) });
+        }
         let model_text = |job: &Job| {
             let proto = ModelProto::decode(&job.model[..]).unwrap_or_default();
             model::text::text(&proto)
@@ -147,9 +145,9 @@ impl Report {
         let text = model_text(&job);
         let (quotes, remark) = quotes(&generated, mismatch);
         let extent = Extents::measure(&case, mismatch, &wrong, probe);
-        let mut actual = actual;
-        if let (Some(did), Some(first)) = (contrary, actual.first().map(|each| each.setup.clone())) {
-            actual.push(Actual { setup: format!("{first}, `variant/model.onnx`"), did });
+        if let Some(did) = variant_did {
+            let first = actual[0].setup.clone();
+            actual.push(Actual { setup: format!("`variant/model.onnx`, {first}"), did });
         }
         let versions = Versions::of(&case);
         let context = context! {
@@ -245,8 +243,14 @@ struct Seen {
     sightings: Vec<Sighting>,
 }
 
-/// A configuration that is at fault: what it did, what is thought of it, and a variant of which it made something else.
-type Wrong = (RuntimeId, String, &'static str, Option<String>, Option<String>);
+/// A configuration that is at fault.
+struct Wrong {
+    id: RuntimeId,
+    /// What it did.
+    did: String,
+    /// A variant of the case, and what it made of that, where it is at odds with itself.
+    contrary: Option<(Case, String)>,
+}
 
 /// A row of the table of all runtimes.
 #[derive(Debug, Serialize)]
@@ -269,35 +273,20 @@ impl Seen {
 
     /// The configurations that show a mismatch.
     fn wrong(&self, mismatch: &Mismatch) -> Vec<Wrong> {
-        let sightings = self.sightings.iter();
-        let each =
-            sightings.flat_map(|sighting| (0..sighting.configurations.len()).map(move |place| (sighting, place)));
-        each.filter(|(sighting, place)| sighting.configurations[*place].1.contains(mismatch))
-            .map(|(sighting, place)| {
-                let examination = &sighting.examination;
-                let did = words::did(&examination.executions[place]);
-                let declared = mismatch.discrepancies.contains(&Discrepancy::Undeclared);
-                let declared =
-                    examination.executions[place].declared.as_ref().filter(|_| declared).and_then(|d| d.first());
-                let did = match declared.and_then(|declared| declared.dims.as_ref()) {
-                    Some(dims) => {
-                        let dims: Vec<String> =
-                            dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
-                        format!("declares an output of shape [{}], and {did}", dims.join(", "))
-                    }
-                    None => did,
-                };
-                let contrary = examination.contrary[place].as_ref();
-                let id = sighting.configurations[place].0.clone();
-                (
-                    id,
-                    did,
-                    words::mark(&examination.judgements[place]),
-                    contrary.map(|c| c.case.clone()),
-                    contrary.map(|c| words::did(&c.execution)),
-                )
-            })
-            .collect()
+        let each = self.sightings.iter().flat_map(|sighting| {
+            let shows = |place: &usize| sighting.configurations[*place].1.contains(mismatch);
+            (0..sighting.configurations.len()).filter(shows).map(move |place| (sighting, place))
+        });
+        let wrong = each.map(|(sighting, place)| {
+            let execution = &sighting.examination.executions[place];
+            let declared = declared(execution).filter(|_| mismatch.discrepancies.contains(&Discrepancy::Undeclared));
+            let did = declared.unwrap_or_default() + &words::did(execution);
+            let contrary = sighting.examination.contrary[place].as_ref();
+            let contrary =
+                contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
+            Wrong { id: sighting.configurations[place].0.clone(), did, contrary }
+        });
+        wrong.collect()
     }
 
     fn rows(&self) -> Vec<Row> {
@@ -327,6 +316,13 @@ impl Row {
     fn is_like(&self, other: &Row) -> bool {
         (&self.name, &self.version, &self.did, self.mark) == (&other.name, &other.version, &other.did, other.mark)
     }
+}
+
+/// What shape a runtime declared of its output, before the words for what it then did.
+fn declared(execution: &Execution) -> Option<String> {
+    let dims = execution.declared.as_ref()?.first()?.dims.as_ref()?;
+    let dims: Vec<String> = dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
+    Some(format!("declares an output of shape [{}], and ", dims.join(", ")))
 }
 
 /// What a runtime did. Errors of the implementation of this project tell people outside nothing.
@@ -395,7 +391,7 @@ impl ExtentLine {
 impl Extents {
     /// Measures where a mismatch shows; or says why not.
     fn measure(case: &Case, mismatch: &Mismatch, wrong: &[Wrong], probe: &mut Probe) -> Result<Extents, String> {
-        let Some((id, ..)) = wrong.first() else {
+        let Some(Wrong { id, .. }) = wrong.first() else {
             return Err(format!(
                 "This was not measured again for this report: {} was not at hand.",
                 mismatch.runtime.replace('@', " ")
@@ -488,11 +484,19 @@ fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatc
     let (name, version, first) = (&id.name, &id.version, &actual[0]);
     let does_not_agree = mismatch.discrepancies.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);
     let other = actual.iter().find(|each| does_not_agree && each.did != first.did);
-    let (should, did) = match other {
-        Some(other) => ("do", format!("{} with {}, but it {} with {}", first.did, first.setup, other.did, other.setup)),
-        None => ("give", words::without_stop(&first.did).to_owned()),
-    };
-    format!("For the model below, {name} {version} should {should} {expected}; instead it {did}.")
+    let words = words::without_stop;
+    match other {
+        Some(other) => format!(
+            "For the model below, {name} {version} should do {expected}; instead, with {}, it {}; but with {}, it {}.",
+            first.setup,
+            words(&first.did),
+            other.setup,
+            words(&other.did)
+        ),
+        None => {
+            format!("For the model below, {name} {version} should give {expected}; instead it {}.", words(&first.did))
+        }
+    }
 }
 
 fn sentence_with_stop(sentence: &str) -> String {

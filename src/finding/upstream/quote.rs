@@ -164,7 +164,7 @@ fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
         Rule::AttributeKind => {
             let wrong = case.attributes.iter().find_map(|attribute| {
                 let spec = declared.iter().find(|spec| spec.name == attribute.name)?;
-                (spec.kind != attribute.value.kind()).then(|| (spec.kind, attribute))
+                (spec.kind != attribute.value.kind()).then_some((spec.kind, attribute))
             });
             let remark = wrong.map_or_else(String::new, |(kind, attribute)| {
                 let kinds = (attribute_kind(kind), attribute_kind(attribute.value.kind()));
