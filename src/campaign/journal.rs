@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ranges::Ranges;
+use super::source::Shard;
 use super::statistics::Statistics;
 use crate::files::sha256;
 use crate::runtime::RuntimeId;
@@ -47,6 +48,9 @@ pub struct Header {
     program: String,
     /// Where the cases come from, in words of the caller's own.
     pub source: Value,
+    /// Which of these cases they are. Cases are counted within it.
+    #[serde(default)]
+    pub shard: Shard,
     pub runtimes: Vec<RuntimeId>,
     /// The checksum of the known issues.
     pub ledger: String,
@@ -157,9 +161,15 @@ pub struct Journal {
 }
 
 impl Header {
-    pub fn new(source: Value, runtimes: Vec<RuntimeId>, ledger: String, triggers: usize, ignore_known: bool) -> Header {
+    pub fn new(
+        (source, shard): (Value, Shard),
+        runtimes: Vec<RuntimeId>,
+        ledger: String,
+        triggers: usize,
+        ignore_known: bool,
+    ) -> Header {
         let program = env!("CARGO_PKG_VERSION").to_owned();
-        Header { format: FORMAT, program, source, runtimes, ledger, triggers, ignore_known }
+        Header { format: FORMAT, program, source, shard, runtimes, ledger, triggers, ignore_known }
     }
 
     /// What another has otherwise, in words; empty if nothing.
@@ -174,6 +184,7 @@ impl Header {
                 ("the format is", header.format.to_string()),
                 ("the version of crosscheck is", header.program.clone()),
                 ("its cases are", header.source.to_string()),
+                ("its shard is", header.shard.to_string()),
                 ("its runtimes are", runtimes(header)),
                 ("its known issues are", known(header)),
                 ("--ignore-known is", header.ignore_known.to_string()),
@@ -420,11 +431,11 @@ mod tests {
 
     fn header() -> Header {
         let ids = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
-        Header::new(serde_json::json!({ "seed": 7 }), ids, "none".to_owned(), 0, false)
+        Header::new((serde_json::json!({ "seed": 7 }), Shard::WHOLE), ids, "none".to_owned(), 0, false)
     }
 
     fn options(source: &Stream, cases: u64, threads: usize) -> Options<'_> {
-        Options { source, cases: Some(cases), time: None, threads, company: 64, expected: &[], known: &[] }
+        Options { source, from: 0, cases: Some(cases), time: None, threads, company: 64, expected: &[], known: &[] }
     }
 
     /// A campaign of 500 cases with a runtime that lies.
@@ -511,12 +522,14 @@ mod tests {
         drop(begin(folder.path()));
         let mut other = header();
         other.source["seed"] = 8.into();
+        other.shard = Shard::new(2, 3).unwrap();
         other.runtimes[1].version = "1".to_owned();
         other.ignore_known = true;
         let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
         let error = opened.start(other, Limits::default()).unwrap_err().to_string();
         for words in [
             r#"its cases are {"seed":7} and not {"seed":8}"#,
+            "its shard is 1/1 and not 2/3",
             "liar 0 and not in-house",
             "--ignore-known is false and not true",
             "start anew with --restart",

@@ -18,7 +18,7 @@ pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use ranges::Ranges;
-pub use source::{Shard, Source, Stream};
+pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
 use crate::case::Generated;
@@ -28,7 +28,10 @@ use crate::runtime::{self, OpenError, Runtime, RuntimeId};
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
 pub struct Options<'a> {
     pub source: &'a dyn Source,
-    /// The end, whichever comes first; with neither it goes on until the source ends or it is stopped.
+    /// The number of the case to begin with.
+    pub from: u64,
+    /// The end, whichever comes first: the number of the case before which it ends, and the time. With neither it goes on
+    /// until the source ends or it is stopped.
     pub cases: Option<u64>,
     pub time: Option<Duration>,
     /// At least 1. The result does not depend on it.
@@ -85,7 +88,7 @@ impl Shared<'_> {
 /// Runs a campaign until its end or until `stop` is set, and then as far as the blocks under way. `progress` is called
 /// now and then with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
 ///
-/// The cases are those of the source from the first on, without a gap, so that a campaign of as many cases is the same
+/// The cases are those of the source from the one to begin with on, without a gap, so that a campaign of as many cases is the same
 /// on every machine.
 ///
 /// # Errors
@@ -102,7 +105,7 @@ pub fn run(
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
     let size = (BLOCK * options.company as u64).max(LEAST);
-    let next = AtomicU64::new(done.first_missing() / size * size);
+    let next = AtomicU64::new(done.first_missing().max(options.from) / size * size);
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let work = || -> Result<(), CampaignError> {
@@ -121,7 +124,7 @@ pub fn run(
                 break;
             }
             let began = Instant::now();
-            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
+            let wanted: Vec<u64> = (first.max(options.from)..end).filter(|&index| !done.contains(index)).collect();
             let block: Vec<Generated> = wanted.iter().map_while(|&index| options.source.case(index)).collect();
             let is_over = block.len() < wanted.len();
             let generated = Instant::now();

@@ -1,5 +1,10 @@
 //! Where the cases of a campaign come from: an unending stream of a seed, or every case of a space.
 
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
 use crate::case::space::Bounds;
 use crate::case::{Case, Generated, Generator, catalogue};
 
@@ -36,36 +41,101 @@ impl Source for Stream {
     }
 }
 
-/// One shard of a space: every `of`-th case, from number `shard` on. The shards of a space are disjoint, and together
-/// they are the space.
-#[derive(Debug)]
-pub struct Shard {
-    pub bounds: Bounds,
-    /// Counts from 0.
-    pub shard: u64,
-    pub of: u64,
-    /// The case of the shard to begin with, to go on where another run ended.
-    pub from: u64,
-}
-
-impl Shard {
-    /// How many cases the shard holds, of a space that holds `space`.
-    pub fn len_of(&self, space: u64) -> u64 {
-        space / self.of + u64::from(self.shard < space % self.of)
+/// Every case of a space, once.
+impl Source for Bounds {
+    fn case(&self, index: u64) -> Option<Generated> {
+        Bounds::case(self, index).map(Generated::given)
     }
 }
 
-impl Source for Shard {
+/// One part of so many that a source is divided into, such as 3/16: every 16th case, from the third on. The parts are
+/// disjoint, together they are the source, and each of them has its share of what comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Shard {
+    /// How many parts there are.
+    of: u64,
+    /// Counts from 1.
+    number: u64,
+}
+
+impl Shard {
+    /// The part that is everything.
+    pub const WHOLE: Shard = Shard { of: 1, number: 1 };
+
+    /// A part, if there is one of that number.
+    pub fn new(number: u64, of: u64) -> Option<Shard> {
+        (1..=of).contains(&number).then_some(Shard { of, number })
+    }
+
+    /// How many parts there are.
+    pub fn of(self) -> u64 {
+        self.of
+    }
+
+    /// How many of so many cases are in it.
+    pub fn share_of(self, cases: u64) -> u64 {
+        cases / self.of + u64::from(self.number <= cases % self.of)
+    }
+
+    /// The number that a case of it has in the source.
+    fn place(self, index: u64) -> Option<u64> {
+        index.checked_mul(self.of)?.checked_add(self.number - 1)
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Shard {
+        Shard::WHOLE
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Shard, &'static str> {
+        let parts = text.split_once('/').and_then(|(number, of)| Shard::new(number.parse().ok()?, of.parse().ok()?));
+        parts.ok_or("a shard is written I/N, such as 3/16, with I from 1 to N")
+    }
+}
+
+impl TryFrom<String> for Shard {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Shard, &'static str> {
+        text.parse()
+    }
+}
+
+impl From<Shard> for String {
+    fn from(shard: Shard) -> String {
+        shard.to_string()
+    }
+}
+
+/// The cases of a source that are in a shard.
+#[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
+#[derive(Clone, Copy)]
+pub struct Sharded<'a> {
+    pub source: &'a dyn Source,
+    pub shard: Shard,
+}
+
+impl Source for Sharded<'_> {
     fn case(&self, index: u64) -> Option<Generated> {
-        let place = index.checked_add(self.from)?.checked_mul(self.of)?.checked_add(self.shard)?;
-        self.bounds.case(place).map(Generated::given)
+        self.source.case(self.shard.place(index)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
 
     #[test]
     fn the_catalogue_comes_first() {
@@ -76,8 +146,33 @@ mod tests {
         assert_eq!(stream.case(listed).unwrap().case, Generator::default().case(7, 0).case);
     }
 
+    /// Holds the shards of a source against its first cases.
+    #[track_caller]
+    fn assert_divided(source: &dyn Source, len: u64) {
+        let whole: Vec<Case> = (0..len).map(|index| source.case(index).unwrap().case).collect();
+        for of in [1, 2, 7, 16] {
+            let shards: Vec<Shard> = (1..=of).map(|number| Shard::new(number, of).unwrap()).collect();
+            assert_eq!(shards.iter().map(|shard| shard.share_of(len)).sum::<u64>(), len);
+            let mut next = shards.iter().map(|&shard| {
+                let cases =
+                    (0..shard.share_of(len)).map(move |index| Sharded { source, shard }.case(index).unwrap().case);
+                cases.collect::<Vec<Case>>().into_iter()
+            });
+            let mut parts: Vec<_> = next.by_ref().collect();
+            let dealt: Vec<Case> = (0..whole.len()).filter_map(|place| parts[place % shards.len()].next()).collect();
+            assert_eq!(dealt, whole);
+            assert!(parts.iter_mut().all(|rest| rest.next().is_none()), "a shard has more than its share");
+        }
+    }
+
     #[test]
-    fn shards_are_disjoint_and_make_up_the_whole() {
+    fn the_shards_of_a_seed_are_disjoint_and_make_up_the_whole() {
+        let known: Case = "Flatten@13 axis=3 float[2]".parse().unwrap();
+        assert_divided(&Stream::new(Generator::default(), 7, vec![known]), 1000);
+    }
+
+    #[test]
+    fn the_shards_of_a_space_are_disjoint_and_make_up_the_whole() {
         let bounds = Bounds {
             operator: "Flatten".parse().unwrap(),
             opsets: vec![9, 11],
@@ -86,16 +181,17 @@ mod tests {
             max_target_rank: 0,
         };
         let len = bounds.len().unwrap();
-        let whole: HashSet<Case> = (0..len).map(|i| bounds.case(i).unwrap()).collect();
-        let mut parts = HashSet::new();
-        for shard in 0..7 {
-            let shard = Shard { bounds: bounds.clone(), shard, of: 7, from: 0 };
-            let cases: Vec<Case> = (0..).map_while(|i| shard.case(i)).map(|g| g.case).collect();
-            assert_eq!(cases.len() as u64, shard.len_of(len));
-            let resumed = Shard { from: 5, ..shard };
-            assert_eq!(resumed.case(0).unwrap().case, cases[5]);
-            assert!(cases.into_iter().all(|case| parts.insert(case)), "a case is in two shards");
+        assert_divided(&bounds, len);
+        let last = Sharded { source: &bounds, shard: Shard::new(7, 7).unwrap() };
+        assert!(last.case(last.shard.share_of(len)).is_none(), "a space has an end");
+    }
+
+    #[test]
+    fn shards_are_written_with_a_slash() {
+        assert_eq!("2/8".parse(), Ok(Shard { number: 2, of: 8 }));
+        assert_eq!("2/8".parse::<Shard>().unwrap().to_string(), "2/8");
+        for wrong in ["0/8", "9/8", "2", "a/b", "1/0", "", "-1/8"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
-        assert_eq!(parts, whole);
     }
 }

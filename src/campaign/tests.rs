@@ -16,8 +16,16 @@ fn campaign(lie: Fault) -> Statistics {
 fn campaign_of(cases: u64, lie: Fault) -> Statistics {
     let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let options =
-        Options { source: &source, cases: Some(cases), time: None, threads: 2, company: 64, expected: &[], known: &[] };
+    let options = Options {
+        source: &source,
+        from: 0,
+        cases: Some(cases),
+        time: None,
+        threads: 2,
+        company: 64,
+        expected: &[],
+        known: &[],
+    };
     run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
@@ -127,8 +135,16 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let run_with = |threads| {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
         let source = Stream::new(Generator::default(), 3, vec![]);
-        let options =
-            Options { source: &source, cases: Some(2000), time: None, threads, company: 64, expected: &[], known: &[] };
+        let options = Options {
+            source: &source,
+            from: 0,
+            cases: Some(2000),
+            time: None,
+            threads,
+            company: 64,
+            expected: &[],
+            known: &[],
+        };
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage)
     };
@@ -141,8 +157,16 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 fn a_stopped_campaign_keeps_what_it_has() {
     let open = || runtime::open(&runtime::select(Some("in-house"))?);
     let source = Stream::new(Generator::default(), 3, vec![]);
-    let options =
-        Options { source: &source, cases: None, time: None, threads: 2, company: 64, expected: &[], known: &[] };
+    let options = Options {
+        source: &source,
+        from: 0,
+        cases: None,
+        time: None,
+        threads: 2,
+        company: 64,
+        expected: &[],
+        known: &[],
+    };
     let stop = AtomicBool::new(false);
     let statistics = run(&options, None, &open, &stop, &|so_far| {
         if so_far.cases >= 640 {
@@ -159,12 +183,20 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::panics_on_zero])?]);
     let ids: Vec<_> = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
     let known = known_trigger();
-    let header = Header::new("a test".into(), ids, String::new(), known.len(), false);
+    let header = Header::new(("a test".into(), Shard::WHOLE), ids, String::new(), known.len(), false);
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
-    let options =
-        Options { source: &source, cases: Some(cases), time: None, threads, company: 1, expected: &[], known: &known };
+    let options = Options {
+        source: &source,
+        from: 0,
+        cases: Some(cases),
+        time: None,
+        threads,
+        company: 1,
+        expected: &[],
+        known: &known,
+    };
     let (stop, before) = (AtomicBool::new(false), journal.done().len());
     let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
         stop.store(so_far.cases >= stop_at, Ordering::Relaxed);
@@ -275,7 +307,8 @@ fn findings_do_not_depend_on_company() {
             || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
         let source = Stream::new(Generator::default(), 11, vec![]);
         let cases = Some(12_000);
-        let options = Options { source: &source, cases, time: None, threads: 2, company, expected: &[], known: &[] };
+        let options =
+            Options { source: &source, from: 0, cases, time: None, threads: 2, company, expected: &[], known: &[] };
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));
         groups.collect::<Vec<_>>()

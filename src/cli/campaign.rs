@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{Ending, RuntimeArguments, coverage, reproduce, stopped_by_ctrl_c};
 use crate::campaign::{
-    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, RuntimeStatistics, Source, Statistics, Stream,
+    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, RuntimeStatistics, Shard, Sharded, Source,
+    Statistics, Stream,
 };
 use crate::case::{Case, Generator};
 use crate::files::write_whole;
@@ -61,6 +62,10 @@ pub(super) struct Common {
     /// The least severe finding that is a failure [default: any new one]
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<Severity>,
+    /// Run one part of so many: the parts are disjoint, together they are the whole, and `crosscheck merge` joins them
+    /// [default: 1/1]
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
     /// The folder for what other commands read
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     output: PathBuf,
@@ -81,6 +86,11 @@ impl Common {
             (false, false) => Manner::Begin,
         };
         Opened::open(&self.output, manner)
+    }
+
+    /// The shard: if none is given, that of the campaign that is gone on with.
+    pub(super) fn shard(&self, journal: &Opened) -> Shard {
+        self.shard.or(journal.kept().map(|kept| kept.header.shard)).unwrap_or_default()
     }
 }
 
@@ -113,8 +123,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let described = json!({ "seed": seed, "operators": operators.iter().map(|o| o.name).collect::<Vec<_>>() });
     let ledger = Ledger::load()?;
     let source = stream(&ledger, operators, seed);
-    let what = format!("Seed {seed}");
-    Ok(conduct(&source, described, &limits, &arguments.common, &ledger, journal, &what)?.ending)
+    let shard = arguments.common.shard(&journal);
+    let what = if shard == Shard::WHOLE { format!("Seed {seed}") } else { format!("Seed {seed}, shard {shard}") };
+    let plan = Planned { source: &source, described, shard, from: 0, limits, what };
+    Ok(conduct(&plan, &arguments.common, &ledger, journal)?.ending)
+}
+
+/// The cases that are to be run.
+pub(super) struct Planned<'a> {
+    pub(super) source: &'a dyn Source,
+    /// The source as the journal tells it from others.
+    pub(super) described: Value,
+    /// The part of the source that is run.
+    pub(super) shard: Shard,
+    /// The case of the shard to begin with.
+    pub(super) from: u64,
+    /// Of the whole source.
+    pub(super) limits: Limits,
+    /// The same for a person.
+    pub(super) what: String,
 }
 
 /// What a run of many cases came to.
@@ -123,30 +150,24 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// Runs the cases of a source with progress and Ctrl-C, brings mismatches down to findings, shows what came of it, and
-/// saves new findings and what other commands read. `described` is the source as the journal tells it from others.
-pub(super) fn conduct(
-    source: &dyn Source,
-    described: Value,
-    limits: &Limits,
-    common: &Common,
-    ledger: &Ledger,
-    journal: Opened,
-    what: &str,
-) -> anyhow::Result<Conducted> {
+/// Runs cases with progress and Ctrl-C, brings mismatches down to findings, shows what came of it, and saves new findings
+/// and what other commands read.
+pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal: Opened) -> anyhow::Result<Conducted> {
     let rows = common.runtimes.select()?;
     // Opened once here, so that provisioning and its errors come before anything else.
     let mut probe = Probe::new(common.runtimes.open(&rows)?);
     let opened = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
-    let header = Header::new(described, opened.clone(), ledger.checksum(), known.len(), common.ignore_known);
-    let mut journal = journal.start(header, *limits)?;
+    let cases = (plan.described.clone(), plan.shard);
+    let header = Header::new(cases, opened.clone(), ledger.checksum(), known.len(), common.ignore_known);
+    let mut journal = journal.start(header, plan.limits)?;
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = common.threads.unwrap_or_else(cores);
     let options = Options {
-        source,
-        cases: limits.cases,
-        time: limits.time,
+        source: &Sharded { source: plan.source, shard: plan.shard },
+        from: plan.from,
+        cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
+        time: plan.limits.time,
         threads,
         company: common.company,
         expected: &known,
@@ -154,7 +175,7 @@ pub(super) fn conduct(
     };
     let stop = stopped_by_ctrl_c()?;
     let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
-    eprintln!("{what}; runtimes: {}", names.join(", "));
+    eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
     let progress = Progress::new(&options);
     let show = |so_far: &Statistics| progress.show(so_far);
     let statistics = campaign::run(&options, Some(&mut journal), &|| common.runtimes.open(&rows), &stop, &show)?;

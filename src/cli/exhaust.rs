@@ -1,13 +1,11 @@
 //! `crosscheck exhaust`: every case within bounds, without sampling.
 
-use std::str::FromStr;
-
 use anyhow::Context;
 use serde_json::json;
 
 use super::Ending;
-use super::campaign::{Common, conduct, operator};
-use crate::campaign::{Limits, Shard};
+use super::campaign::{Common, Planned, conduct, operator};
+use crate::campaign::Limits;
 use crate::case::space::Bounds;
 use crate::finding::Ledger;
 use crate::operator::{NEWEST_OPSET, Operator};
@@ -36,33 +34,11 @@ pub(super) struct Arguments {
     /// Opsets, such as `14,26` [default: the first of every version]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=i64::from(NEWEST_OPSET)))]
     opset: Vec<u8>,
-    /// Run one part of so many, such as 2/8: the parts are disjoint and make up the whole
-    #[arg(long, value_name = "I/N", default_value = "1/1")]
-    shard: ShardNumber,
     /// The case of the shard to begin with, to go on where another run was stopped
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
     #[command(flatten)]
     common: Common,
-}
-
-/// Part `index` of `of`, counting from 1.
-#[derive(Clone, Copy, Debug)]
-struct ShardNumber {
-    index: u64,
-    of: u64,
-}
-
-impl FromStr for ShardNumber {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<ShardNumber, &'static str> {
-        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((index, of)) if (1..=of).contains(&index) => Ok(ShardNumber { index, of }),
-            _ => Err("a shard is written I/N, such as 2/8, with I from 1 to N"),
-        }
-    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -80,27 +56,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     check_limits(&bounds)?;
     let space = bounds.len().context("the space holds more than 2^64 cases: choose narrower bounds")?;
-    let ShardNumber { index, of } = arguments.shard;
     let described = json!({
         "operator": bounds.operator.name,
         "opsets": bounds.opsets,
         "max_rank": bounds.max_rank,
         "max_dim": bounds.max_dim,
         "max_target_rank": bounds.max_target_rank,
-        "shard": format!("{index}/{of}"),
-        "from": arguments.from,
     });
-    let source = Shard { bounds, shard: index - 1, of, from: arguments.from };
-    let shard = source.len_of(space);
-    let planned = shard
-        .checked_sub(arguments.from)
-        .with_context(|| format!("--from {} is past the {shard} cases of shard {index}/{of}", arguments.from))?;
-    let what = format!("The space holds {space} cases, shard {index}/{of} {shard} of them, to run {planned}");
-    let limits = Limits { cases: Some(planned), time: None };
-    let (common, journal) = (&arguments.common, arguments.common.journal()?);
-    let conducted = conduct(&source, described, &limits, common, &Ledger::load()?, journal, &what)?;
-    if conducted.cases == planned {
-        println!("\nAll {planned} planned cases were run: {} to {shard} of the {shard} of the shard.", arguments.from);
+    let (common, from) = (&arguments.common, arguments.from);
+    let journal = common.journal()?;
+    let shard = common.shard(&journal);
+    let share = shard.share_of(space);
+    let planned =
+        share.checked_sub(from).with_context(|| format!("--from {from} is past the {share} cases of shard {shard}"))?;
+    let what = format!("The space holds {space} cases, shard {shard} {share} of them, to run {planned}");
+    let limits = Limits { cases: Some(space), time: None };
+    let plan = Planned { source: &bounds, described, shard, from, limits, what };
+    let conducted = conduct(&plan, common, &Ledger::load()?, journal)?;
+    if conducted.cases >= planned {
+        println!("\nAll {planned} planned cases were run: {from} to {share} of the {share} of the shard.");
     } else {
         println!("\nStopped after {} of {planned} planned cases; go on with --resume", conducted.cases);
     }
@@ -119,17 +93,4 @@ fn check_limits(bounds: &Bounds) -> anyhow::Result<()> {
     );
     anyhow::ensure!(bounds.max_target_rank as usize <= MAX_RANK, "--max-target-rank can be at most {MAX_RANK}");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_written_with_a_slash() {
-        assert!(matches!("2/8".parse(), Ok(ShardNumber { index: 2, of: 8 })));
-        for wrong in ["0/8", "9/8", "2", "a/b", "1/0", ""] {
-            assert!(wrong.parse::<ShardNumber>().is_err(), "{wrong}");
-        }
-    }
 }

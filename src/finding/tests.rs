@@ -28,8 +28,16 @@ const FIVE: [Fault; 5] = [short_shape, swapped_flatten, no_high_rank, wrong_type
 
 fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let options =
-        Options { source: &source, cases: Some(12_000), time: None, threads: 2, company: 64, expected: known, known };
+    let options = Options {
+        source: &source,
+        from: 0,
+        cases: Some(12_000),
+        time: None,
+        threads: 2,
+        company: 64,
+        expected: known,
+        known,
+    };
     campaign::run(&options, None, &|| liar(faults), &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
