@@ -125,13 +125,17 @@ impl Coverage {
             return;
         }
         let cell = Cell { operator: case.operator.name, version: version.since, element_type };
-        let new = || CellCoverage { runtimes: runtimes(), sample: Some(case.to_string()), findings: BTreeMap::new() };
+        let new = || CellCoverage { runtimes: runtimes(), sample: None, findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);
+        let text = case.to_string();
+        if cell.sample.as_ref().is_none_or(|kept| is_shorter(&text, kept)) {
+            cell.sample = Some(text.clone());
+        }
         for (id, judgement) in ids.iter().zip(&examination.judgements) {
             if let Judgement::Wrong(found) = judgement {
                 let sentences: Vec<&str> = found.iter().map(|d| d.sentence()).collect();
-                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), case.to_string());
+                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), text.clone());
             }
         }
     }
