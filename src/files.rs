@@ -12,6 +12,11 @@ pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// The command that runs a case again, ready to paste into a shell.
+pub fn reproduce(case: &str) -> String {
+    format!("crosscheck run {}", quoted(case))
+}
+
 /// The SHA-256 of some bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
@@ -92,5 +97,11 @@ mod tests {
         assert!(read_text(file.path()).is_ok());
         file.as_file().set_len(MOST + 1).unwrap();
         assert!(read_text(file.path()).unwrap_err().to_string().contains("larger than 64 MiB"));
+    }
+
+    #[test]
+    fn a_reproducing_command_survives_the_shell() {
+        assert_eq!(reproduce("Shape@28 float[]"), "crosscheck run 'Shape@28 float[]'");
+        assert_eq!(reproduce(r#"Shape@28 string[1]{"it's"}"#), r#"crosscheck run 'Shape@28 string[1]{"it'\''s"}'"#);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It is a file of JSON lines that only grows. The first line says what the campaign is; a part holds what was counted of
 //! some cases since the part before it. Every line has a checksum. Only the last line can be torn, and is then dropped;
-//! damage anywhere else is an error.
+//! damage anywhere else is an error. Journals that were merged stand one after another in one file.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::ranges::Ranges;
 use super::source::Shard;
 use super::statistics::Statistics;
-use crate::files::sha256;
+use crate::files::{sha256, write_whole};
 use crate::runtime::RuntimeId;
 
 /// The journal's file in the folder of a campaign.
 const FILE: &str = "journal.jsonl";
 
 /// The number of this format.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What stands before the checksum of a line, and what stands between it and the record.
 const HEAD: (&str, &str) = (r#"{"sum":""#, r#"","record":"#);
@@ -44,8 +44,8 @@ const RESERVE: u64 = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     format: u32,
-    /// The version of this program.
-    program: String,
+    /// The version of the program that wrote it.
+    pub(super) program: String,
     /// Where the cases come from, in words of the caller's own.
     pub source: Value,
     /// Which of these cases they are. Cases are counted within it.
@@ -54,8 +54,9 @@ pub struct Header {
     pub runtimes: Vec<RuntimeId>,
     /// The checksum of the known issues.
     pub ledger: String,
-    /// How many triggers the known issues have on these runtimes.
-    pub triggers: usize,
+    /// The known issue that each trigger on these runtimes is of.
+    #[serde(default)]
+    pub triggers: Vec<String>,
     pub ignore_known: bool,
 }
 
@@ -90,6 +91,11 @@ pub enum JournalError {
     #[error("{folder} holds no campaign to go on with: start one without --resume")]
     Nothing { folder: PathBuf },
     #[error(
+        "{folder} holds several campaigns that were merged: go on with each in its own folder, and merge them again, or \
+         start anew with another --output"
+    )]
+    Merged { folder: PathBuf },
+    #[error(
         "{folder} holds another campaign: {differences}; give what it was given, or start anew with --restart or another \
          --output"
     )]
@@ -116,19 +122,19 @@ enum Record {
 
 /// What was counted of some cases.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Part {
-    cases: Ranges,
-    statistics: Statistics,
+pub(super) struct Part {
+    pub(super) cases: Ranges,
+    pub(super) statistics: Statistics,
 }
 
-/// What a journal holds.
+/// What a journal holds of a campaign.
 #[derive(Clone, Debug)]
 pub struct Kept {
     pub header: Header,
     /// Those that were asked for last.
     pub limits: Limits,
-    whole: Part,
-    has_ended: bool,
+    pub(super) whole: Part,
+    pub(super) has_ended: bool,
     /// The length in bytes up to the end of the last line that is not torn.
     length: u64,
 }
@@ -161,24 +167,32 @@ pub struct Journal {
 }
 
 impl Header {
+    /// The version of this program.
+    pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
     pub fn new(
         (source, shard): (Value, Shard),
         runtimes: Vec<RuntimeId>,
         ledger: String,
-        triggers: usize,
+        triggers: Vec<String>,
         ignore_known: bool,
     ) -> Header {
-        let program = env!("CARGO_PKG_VERSION").to_owned();
+        let program = Header::PROGRAM.to_owned();
         Header { format: FORMAT, program, source, shard, runtimes, ledger, triggers, ignore_known }
     }
 
+    /// The header of a campaign that is this one in all but its cases, which are those of another.
+    pub(super) fn with_cases_of(&self, other: &Header) -> Header {
+        Header { source: other.source.clone(), shard: other.shard, ..self.clone() }
+    }
+
     /// What another has otherwise, in words; empty if nothing.
-    fn differences(&self, other: &Header) -> String {
+    pub(super) fn differences(&self, other: &Header) -> String {
         let runtimes = |header: &Header| {
             let names: Vec<String> = header.runtimes.iter().map(|id| format!("{id} {}", id.version)).collect();
             names.join(", ")
         };
-        let known = |header: &Header| format!("{} triggers, checksum {:.12}", header.triggers, header.ledger);
+        let known = |header: &Header| format!("{} triggers, checksum {:.12}", header.triggers.len(), header.ledger);
         let rows = [self, other].map(|header| {
             [
                 ("the format is", header.format.to_string()),
@@ -219,15 +233,24 @@ impl Part {
 }
 
 impl Kept {
-    /// Takes in a line. An error leaves everything as it was.
-    fn take(kept: &mut Option<Kept>, line: &[u8]) -> Result<(), String> {
-        match (kept.as_mut(), read_line(line)?) {
-            (None, Record::Begun { campaign, limits }) => {
+    /// A campaign that was brought to its end.
+    #[cfg(test)]
+    pub(super) fn new(header: Header, limits: Limits, whole: Part) -> Kept {
+        Kept { header, limits, whole, has_ended: true, length: 0 }
+    }
+
+    /// Takes in a line, which is about the last campaign or begins another. An error leaves everything as it was.
+    fn take(all: &mut Vec<Kept>, line: &[u8]) -> Result<(), String> {
+        match (all.last_mut(), read_line(line)?) {
+            (_, Record::Begun { campaign, .. }) if campaign.format != FORMAT => {
+                let theirs = campaign.format;
+                return Err(format!("another version of crosscheck wrote it: its format is {theirs}, not {FORMAT}"));
+            }
+            (_, Record::Begun { campaign, limits }) => {
                 let whole = Part::new(&campaign.runtimes);
-                *kept = Some(Kept { header: campaign, limits, whole, has_ended: false, length: 0 });
+                all.push(Kept { header: campaign, limits, whole, has_ended: false, length: 0 });
             }
             (None, _) => return Err("it does not say what the campaign is".to_owned()),
-            (Some(_), Record::Begun { .. }) => return Err("another campaign begins".to_owned()),
             (Some(kept), Record::Resumed { limits }) => {
                 kept.limits = limits;
                 kept.has_ended = false;
@@ -235,7 +258,7 @@ impl Kept {
             (Some(kept), Record::Part(part)) => kept.add(part)?,
             (Some(kept), Record::Ended) => kept.has_ended = true,
         }
-        if let Some(kept) = kept {
+        if let Some(kept) = all.last_mut() {
             kept.length += line.len() as u64;
         }
         Ok(())
@@ -243,7 +266,8 @@ impl Kept {
 
     fn add(&mut self, part: Part) -> Result<(), String> {
         let statistics = &part.statistics;
-        if !statistics.is_of(&self.header.runtimes, self.header.triggers) || statistics.cases != part.cases.len() {
+        if !statistics.is_of(&self.header.runtimes, self.header.triggers.len()) || statistics.cases != part.cases.len()
+        {
             return Err("its counts are not those of its cases and runtimes".to_owned());
         }
         if self.whole.add(part) { Ok(()) } else { Err("it counts cases that are counted already".to_owned()) }
@@ -272,8 +296,8 @@ fn checksum(record: &str) -> String {
 }
 
 /// What a file holds, but for a torn last line.
-fn read(path: &Path, file: &File) -> Result<Option<Kept>, JournalError> {
-    let (mut reader, mut line, mut kept, mut damage) = (BufReader::new(file), Vec::new(), None, None);
+fn read(path: &Path, file: &File) -> Result<Vec<Kept>, JournalError> {
+    let (mut reader, mut line, mut all, mut damage) = (BufReader::new(file), Vec::new(), Vec::new(), None);
     for number in 1.. {
         line.clear();
         let length =
@@ -285,11 +309,49 @@ fn read(path: &Path, file: &File) -> Result<Option<Kept>, JournalError> {
         if let Some(damage) = damage.take() {
             return Err(damage);
         }
-        if let Err(reason) = Kept::take(&mut kept, &line) {
+        if let Err(reason) = Kept::take(&mut all, &line) {
             damage = Some(JournalError::Damaged { path: path.to_owned(), line: number, reason });
         }
     }
-    Ok(kept)
+    Ok(all)
+}
+
+/// What the journal in a folder holds: a campaign, several if they were merged, or nothing.
+///
+/// # Errors
+/// If there is none, if a campaign is writing it, or if it is damaged.
+pub(super) fn read_all(folder: &Path) -> Result<Vec<Kept>, JournalError> {
+    let path = folder.join(FILE);
+    let file = File::open(&path).map_err(|error| JournalError::Read { path: path.clone(), error })?;
+    lock(&path, File::try_lock_shared(&file))?;
+    read(&path, &file)
+}
+
+/// Writes the journals of campaigns into a folder, one after another, each in as few lines as there can be.
+///
+/// # Errors
+/// If it cannot be written, or if a campaign is writing there.
+pub(super) fn write_all(folder: &Path, all: &[Kept]) -> Result<(), JournalError> {
+    let path = folder.join(FILE);
+    let failed = |error| JournalError::Write { path: path.clone(), error };
+    if let Ok(there) = File::open(&path) {
+        lock(&path, there.try_lock())?;
+    }
+    let mut text = String::new();
+    for Kept { header, limits, whole, has_ended, .. } in all.iter().cloned() {
+        let ended = has_ended.then_some(Record::Ended);
+        for record in [Record::Begun { campaign: header, limits }, Record::Part(whole)].into_iter().chain(ended) {
+            text += &write_line(&record).map_err(failed)?;
+        }
+    }
+    write_whole(&path, text.as_bytes()).map_err(failed)
+}
+
+fn lock(path: &Path, locked: Result<(), TryLockError>) -> Result<(), JournalError> {
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => JournalError::InUse { path: path.to_owned() },
+        TryLockError::Error(error) => JournalError::Write { path: path.to_owned(), error },
+    })
 }
 
 impl Opened {
@@ -308,16 +370,13 @@ impl Opened {
             File::options().read(true).write(true).create(true).truncate(false).open(&path)
         };
         let file = open().map_err(|error| JournalError::Write { path: path.clone(), error })?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse { path }),
-            Err(TryLockError::Error(error)) => return Err(JournalError::Write { path, error }),
-        }
-        let kept = if manner == Manner::Restart { None } else { read(&path, &file)? };
-        match kept {
-            None if resumes => Err(JournalError::Nothing { folder }),
-            Some(kept) if !resumes && !kept.has_ended => Err(JournalError::Unended { folder }),
-            kept => Ok(Opened { folder, path, file, kept: kept.filter(|_| resumes) }),
+        lock(&path, file.try_lock())?;
+        let mut all = if manner == Manner::Restart { vec![] } else { read(&path, &file)? };
+        match (all.pop(), &all[..]) {
+            (None, _) if resumes => Err(JournalError::Nothing { folder }),
+            (Some(_), [_, ..]) => Err(JournalError::Merged { folder }),
+            (Some(kept), []) if !resumes && !kept.has_ended => Err(JournalError::Unended { folder }),
+            (kept, _) => Ok(Opened { folder, path, file, kept: kept.filter(|_| resumes) }),
         }
     }
 
@@ -397,12 +456,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes that the campaign was brought to its end.
+    /// Writes that the campaign was brought to its end, and the CPU time that it took since the journal was opened.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end(mut self) -> Result<(), JournalError> {
+    pub fn end(mut self, cpu: Duration) -> Result<(), JournalError> {
         self.write_pending()?;
+        let mut last = self.pending.none();
+        last.statistics.times.cpu = cpu;
+        self.append(&Record::Part(last))?;
         self.append(&Record::Ended)?;
         self.file.sync_data().map_err(|error| JournalError::Write { path: self.path, error })
     }
@@ -431,7 +493,7 @@ mod tests {
 
     fn header() -> Header {
         let ids = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
-        Header::new((serde_json::json!({ "seed": 7 }), Shard::WHOLE), ids, "none".to_owned(), 0, false)
+        Header::new((serde_json::json!({ "seed": 7 }), Shard::WHOLE), ids, "none".to_owned(), vec![], false)
     }
 
     fn options(source: &Stream, cases: u64, threads: usize) -> Options<'_> {
@@ -492,7 +554,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = begin(folder.path());
         let statistics = campaign(Some(&mut journal));
-        journal.end().unwrap();
+        journal.end(Duration::ZERO).unwrap();
         let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
         let kept = opened.kept().unwrap();
         assert!(kept.has_ended);
@@ -512,7 +574,7 @@ mod tests {
         drop(journal);
         assert!(failure(Manner::Begin).contains("go on with --resume, or start anew with --restart"));
         let again = Opened::open(folder.path(), Manner::Restart).unwrap().start(header(), Limits::default()).unwrap();
-        again.end().unwrap();
+        again.end(Duration::ZERO).unwrap();
         begin(folder.path());
     }
 
@@ -580,7 +642,7 @@ mod tests {
             }
             if lines > 0 {
                 let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
-                opened.start(header(), Limits::default()).unwrap().end().unwrap();
+                opened.start(header(), Limits::default()).unwrap().end(Duration::ZERO).unwrap();
                 assert_eq!(resume(folder.path()), Ok((lines / 2 * 20) as u64), "what comes next is whole");
             }
             Ok(())

@@ -5,6 +5,7 @@ mod coverage;
 mod examine;
 mod form;
 mod journal;
+mod merge;
 mod ranges;
 mod source;
 mod statistics;
@@ -17,6 +18,7 @@ pub use company::{Companies, execute_company};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
+pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use ranges::Ranges;
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
@@ -141,6 +143,7 @@ pub fn run(
             let (modelling, executing) = companies.take_times();
             let examining = examined - generated;
             local.times = Times {
+                cpu: Duration::ZERO,
                 generating: generated - began,
                 judging: examining.saturating_sub(modelling).saturating_sub(executing.iter().sum()),
                 counting: examined.elapsed(),

@@ -32,6 +32,20 @@ impl Ranges {
         other.0.iter().all(|&(first, end)| self.add(first..end))
     }
 
+    /// Whether all of these are there.
+    pub fn contains_all(&self, other: &Ranges) -> bool {
+        let holds = |&(first, end): &(u64, u64)| {
+            let place = self.0.partition_point(|&(_, before)| before <= first);
+            self.0.get(place).is_some_and(|&(start, before)| start <= first && end <= before)
+        };
+        other.0.iter().all(holds)
+    }
+
+    /// Whether none of these is there.
+    pub fn is_disjoint(&self, other: &Ranges) -> bool {
+        self.clone().add_all(other)
+    }
+
     pub fn contains(&self, case: u64) -> bool {
         let place = self.0.partition_point(|&(_, end)| end <= case);
         self.0.get(place).is_some_and(|&(first, _)| first <= case)
@@ -100,6 +114,14 @@ mod tests {
             }
             assert_eq!(ranges.len(), set.len() as u64);
             assert!((0..80).all(|case| ranges.contains(case) == set.contains(&case)));
+            let mut other = Ranges::default();
+            for _ in 0..u.int_in_range(0..=3)? {
+                let first = u.int_in_range(0..=60)?;
+                other.add(first..first + u.int_in_range(0..=8)?);
+            }
+            let of_other = || (0..80).filter(|&case| other.contains(case));
+            assert_eq!(ranges.contains_all(&other), of_other().all(|case| set.contains(&case)));
+            assert_eq!(ranges.is_disjoint(&other), !of_other().any(|case| set.contains(&case)));
             assert_eq!(Some(ranges.first_missing()), (0..=80).find(|case| !set.contains(case)));
             let pairs = Vec::from(ranges.clone());
             assert!(pairs.is_sorted() && pairs.windows(2).all(|pair| pair[0].1 < pair[1].0));

@@ -63,9 +63,12 @@ impl Shard {
     /// The part that is everything.
     pub const WHOLE: Shard = Shard { of: 1, number: 1 };
 
+    /// The most parts that a source is divided into.
+    const MOST: u64 = 10_000;
+
     /// A part, if there is one of that number.
     pub fn new(number: u64, of: u64) -> Option<Shard> {
-        (1..=of).contains(&number).then_some(Shard { of, number })
+        ((1..=of).contains(&number) && of <= Shard::MOST).then_some(Shard { of, number })
     }
 
     /// How many parts there are.
@@ -101,7 +104,7 @@ impl FromStr for Shard {
 
     fn from_str(text: &str) -> Result<Shard, &'static str> {
         let parts = text.split_once('/').and_then(|(number, of)| Shard::new(number.parse().ok()?, of.parse().ok()?));
-        parts.ok_or("a shard is written I/N, such as 3/16, with I from 1 to N")
+        parts.ok_or("a shard is written I/N, such as 3/16, with I from 1 to N, and N up to 10000")
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
     fn shards_are_written_with_a_slash() {
         assert_eq!("2/8".parse(), Ok(Shard { number: 2, of: 8 }));
         assert_eq!("2/8".parse::<Shard>().unwrap().to_string(), "2/8");
-        for wrong in ["0/8", "9/8", "2", "a/b", "1/0", "", "-1/8"] {
+        for wrong in ["0/8", "9/8", "2", "a/b", "1/0", "", "-1/8", "1/10001"] {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
     }

@@ -74,6 +74,9 @@ pub struct Times {
     /// Comparing what they did with the specification and each other.
     pub judging: Duration,
     pub counting: Duration,
+    /// The CPU time of the program and of the processes of the runtimes, all that they did besides included. Zero where
+    /// that is not known.
+    pub cpu: Duration,
 }
 
 impl Times {
@@ -82,6 +85,7 @@ impl Times {
         self.modelling += part.modelling;
         self.judging += part.judging;
         self.counting += part.counting;
+        self.cpu += part.cpu;
         self.executing.resize(part.executing.len().max(self.executing.len()), Duration::ZERO);
         self.executing.iter_mut().zip(&part.executing).for_each(|(mine, theirs)| *mine += *theirs);
     }

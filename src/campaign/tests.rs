@@ -183,7 +183,8 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::panics_on_zero])?]);
     let ids: Vec<_> = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
     let known = known_trigger();
-    let header = Header::new(("a test".into(), Shard::WHOLE), ids, String::new(), known.len(), false);
+    let triggers = known.iter().map(|_| "a known issue".to_owned()).collect();
+    let header = Header::new(("a test".into(), Shard::WHOLE), ids, String::new(), triggers, false);
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };

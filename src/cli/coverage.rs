@@ -31,10 +31,12 @@ pub(super) struct Arguments {
 }
 
 const FILE: &str = "coverage.json";
+const PAGE: &str = "coverage.html";
 
-/// Saves what a campaign reached; the file is there whole or not at all.
+/// Saves what a campaign reached, for this program and as a page; a file is there whole or not at all.
 pub(super) fn save(report: &CoverageReport, folder: &Path) -> anyhow::Result<()> {
-    write(&folder.join(FILE), &serde_json::to_vec(report)?)
+    write(&folder.join(FILE), &serde_json::to_vec(report)?)?;
+    write(&folder.join(PAGE), page(report)?.as_bytes())
 }
 
 fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {

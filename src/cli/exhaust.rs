@@ -66,15 +66,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let (common, from) = (&arguments.common, arguments.from);
     let journal = common.journal()?;
     let shard = common.shard(&journal);
-    let share = shard.share_of(space);
+    let held = shard.share_of(space);
     let planned =
-        share.checked_sub(from).with_context(|| format!("--from {from} is past the {share} cases of shard {shard}"))?;
-    let what = format!("The space holds {space} cases, shard {shard} {share} of them, to run {planned}");
+        held.checked_sub(from).with_context(|| format!("--from {from} is past the {held} cases of shard {shard}"))?;
+    let what = format!("The space holds {space} cases, shard {shard} {held} of them, to run {planned}");
     let limits = Limits { cases: Some(space), time: None };
     let plan = Planned { source: &bounds, described, shard, from, limits, what };
     let conducted = conduct(&plan, common, &Ledger::load()?, journal)?;
     if conducted.cases >= planned {
-        println!("\nAll {planned} planned cases were run: {from} to {share} of the {share} of the shard.");
+        println!("\nAll {planned} planned cases were run: {from} to {held} of the {held} of the shard.");
     } else {
         println!("\nStopped after {} of {planned} planned cases; go on with --resume", conducted.cases);
     }

@@ -9,6 +9,7 @@ mod minimize;
 mod regression;
 mod replay;
 mod report;
+mod summary;
 mod triage;
 pub mod upstream;
 
@@ -23,6 +24,7 @@ pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, pending_snapshot, snapshot};
 pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
 pub use report::{Report, one_line};
+pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, triage};
 
 use crate::campaign::Trigger;

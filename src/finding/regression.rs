@@ -95,15 +95,25 @@ impl Finding {
     /// # Errors
     /// If a file cannot be written.
     pub fn save(&self, root: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Result<PathBuf, RegressionError> {
-        let path = root.join(CASES).join(format!("{}.{ENDING}", self.name()));
-        if path.exists() {
-            return Ok(path);
-        }
+        let path = self.path(root);
+        if path.exists() { Ok(path) } else { self.write(root, runtimes) }
+    }
+
+    /// Does the same with a case that is saved already.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write(&self, root: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Result<PathBuf, RegressionError> {
+        let path = self.path(root);
         let text = format!("# {}.\n# {}\n{}\n", self.trigger.mismatch, self.signature(), self.case);
         write(&path, &text)?;
         let snapshot = pending_snapshot(&snapshot(&self.case, runtimes));
         write(&root.join(SNAPSHOTS).join(format!("{}.snap.new", self.name())), &snapshot)?;
         Ok(path)
+    }
+
+    fn path(&self, root: &Path) -> PathBuf {
+        root.join(CASES).join(format!("{}.{ENDING}", self.name()))
     }
 }
 

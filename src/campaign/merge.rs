@@ -1,0 +1,274 @@
+//! Campaigns put together: the shards of one, or those of several seeds.
+//!
+//! What is merged is what the journals hold, each shard by itself, so a case is never counted twice: a shard that is
+//! there already, or a part of it, adds nothing. So merging is the same in any order and in any number of steps.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::journal::{Header, JournalError, Kept, read_all, write_all};
+use super::source::Shard;
+use super::statistics::Statistics;
+
+/// Campaigns, no case of which is in two of them.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// By source, shard and cases; at least one.
+    campaigns: Vec<Kept>,
+    /// How many campaigns added nothing, since all their cases are in others.
+    pub surplus: usize,
+}
+
+/// Why campaigns cannot be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{folder} holds no campaign: name folders that `crosscheck campaign` or `crosscheck merge` wrote")]
+    Nothing { folder: PathBuf },
+    #[error("{folder} is of crosscheck {theirs}, and this is {}: merge with that version", Header::PROGRAM)]
+    Version { folder: PathBuf, theirs: String },
+    #[error("{folder} and {other} do not go together: {differences}")]
+    Different { folder: PathBuf, other: PathBuf, differences: String },
+    #[error(
+        "{folder} holds shard {shard} and {other} shard {theirs} of the same cases, {cases}: merge shards of one \
+         division only"
+    )]
+    Divided { folder: PathBuf, shard: Shard, other: PathBuf, theirs: Shard, cases: String },
+    #[error(
+        "{folder} and {other} hold some cases of shard {shard} both, and others each alone: bring one of them to its end \
+         with `crosscheck campaign --resume`, and leave out the other"
+    )]
+    Overlap { folder: PathBuf, other: PathBuf, shard: Shard },
+    #[error("{path} cannot be written: {error}; what stood there is as it was")]
+    Write { path: PathBuf, error: io::Error },
+}
+
+/// One source of cases, and what there is of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Origin {
+    /// As the header of a journal describes it, such as its seed and operators.
+    pub source: Value,
+    /// How many cases were run.
+    pub cases: u64,
+    /// Shards of it that are not whole.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// A shard that is not whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Incomplete {
+    pub shard: Shard,
+    /// How many of its cases were run before it was killed; `None` if it is not there.
+    pub cases: Option<u64>,
+}
+
+impl Origin {
+    /// A source of which these shards are there, with how many of their cases, and whether they were brought to their end.
+    /// All are shards of one division.
+    pub fn new(source: Value, parts: &[(Shard, u64, bool)]) -> Origin {
+        let there: BTreeSet<Shard> = parts.iter().map(|(shard, ..)| *shard).collect();
+        let of = parts.first().map_or(1, |(shard, ..)| shard.of());
+        let missing = (1..=of).filter_map(|number| Shard::new(number, of)).filter(|shard| !there.contains(shard));
+        let killed = parts.iter().filter(|(.., has_ended)| !has_ended).map(|(shard, cases, _)| (*shard, Some(*cases)));
+        let mut incomplete: Vec<_> = missing.map(|shard| (shard, None)).chain(killed).collect();
+        incomplete.sort_unstable();
+        let incomplete = incomplete.into_iter().map(|(shard, cases)| Incomplete { shard, cases }).collect();
+        Origin { source, cases: parts.iter().map(|(_, cases, _)| cases).sum(), incomplete }
+    }
+}
+
+impl Merged {
+    /// Puts together what folders hold.
+    ///
+    /// # Errors
+    /// If there is nothing in a folder, or if two of them do not go together. The message says why, and what to do.
+    pub fn read(folders: &[PathBuf]) -> Result<Merged, MergeError> {
+        let mut all: Vec<(&Path, Kept)> = Vec::new();
+        for folder in folders {
+            let nothing = || MergeError::Nothing { folder: folder.clone() };
+            let there = match read_all(folder) {
+                Err(JournalError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(nothing());
+                }
+                there => there?,
+            };
+            if there.is_empty() {
+                return Err(nothing());
+            }
+            all.extend(there.into_iter().map(|kept| (folder.as_path(), kept)));
+        }
+        Merged::of(all)
+    }
+
+    fn of(mut all: Vec<(&Path, Kept)>) -> Result<Merged, MergeError> {
+        let key = |kept: &Kept| (kept.header.source.to_string(), kept.header.shard);
+        // The most cases first, so that whatever adds nothing comes after what it adds nothing to.
+        let order = |kept: &Kept| (key(kept), Reverse(kept.whole.cases.len()), !kept.has_ended);
+        let text = |kept: &Kept| serde_json::json!(kept.whole).to_string();
+        all.sort_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| text(a).cmp(&text(b))));
+        let mut merged: Vec<(&Path, Kept)> = Vec::new();
+        let mut surplus = 0;
+        for (folder, kept) in all {
+            let theirs = &kept.header.program;
+            if theirs != Header::PROGRAM {
+                return Err(MergeError::Version { folder: folder.to_owned(), theirs: theirs.clone() });
+            }
+            if let Some((other, first)) = merged.first() {
+                let differences = kept.header.with_cases_of(&first.header).differences(&first.header);
+                if !differences.is_empty() {
+                    let (folder, other) = (folder.to_owned(), (*other).to_owned());
+                    return Err(MergeError::Different { folder, other, differences });
+                }
+            }
+            if let Some((other, theirs)) = merged.last()
+                && theirs.header.source == kept.header.source
+                && theirs.header.shard.of() != kept.header.shard.of()
+            {
+                let (shard, theirs) = (kept.header.shard, theirs.header.shard);
+                let (folder, other) = (folder.to_owned(), (*other).to_owned());
+                return Err(MergeError::Divided {
+                    folder,
+                    shard,
+                    other,
+                    theirs,
+                    cases: kept.header.source.to_string(),
+                });
+            }
+            let same = merged.iter().rev().take_while(|(_, theirs)| key(theirs) == key(&kept));
+            let overlaps = |(_, theirs): &&(&Path, Kept)| !theirs.whole.cases.is_disjoint(&kept.whole.cases);
+            match same.clone().find(overlaps) {
+                Some((_, theirs)) if theirs.whole.cases.contains_all(&kept.whole.cases) => surplus += 1,
+                Some((other, _)) => {
+                    let (folder, other) = (folder.to_owned(), (*other).to_owned());
+                    return Err(MergeError::Overlap { folder, other, shard: kept.header.shard });
+                }
+                None => merged.push((folder, kept)),
+            }
+        }
+        Ok(Merged { campaigns: merged.into_iter().map(|(_, kept)| kept).collect(), surplus })
+    }
+
+    /// What all campaigns have in common; source and shard are those of the first.
+    pub fn header(&self) -> &Header {
+        &self.campaigns[0].header
+    }
+
+    /// What all of them counted. The time that it took is the sum of theirs.
+    pub fn total(&self) -> Statistics {
+        let mut total = Statistics::new(&self.header().runtimes);
+        let mut elapsed = Duration::ZERO;
+        for kept in &self.campaigns {
+            elapsed += kept.whole.statistics.elapsed;
+            total.add(kept.whole.statistics.clone());
+        }
+        Statistics { elapsed, ..total }
+    }
+
+    /// Where the cases come from, and what is lacking.
+    pub fn origins(&self) -> Vec<Origin> {
+        let mut sources: BTreeMap<String, Vec<&Kept>> = BTreeMap::new();
+        for kept in &self.campaigns {
+            sources.entry(kept.header.source.to_string()).or_default().push(kept);
+        }
+        let part = |kept: &Kept| (kept.header.shard, kept.whole.cases.len(), kept.has_ended);
+        let origin = |campaigns: Vec<&Kept>| {
+            let parts: Vec<_> = campaigns.iter().map(|kept| part(kept)).collect();
+            Origin::new(campaigns[0].header.source.clone(), &parts)
+        };
+        sources.into_values().map(origin).collect()
+    }
+
+    /// Writes the journals of all campaigns into a folder, which can then be merged with others.
+    ///
+    /// # Errors
+    /// If it cannot be written, or if a campaign is writing there.
+    pub fn write(&self, folder: &Path) -> Result<(), MergeError> {
+        write_all(folder, &self.campaigns).map_err(|error| match error {
+            JournalError::Write { path, error } => MergeError::Write { path, error },
+            other => MergeError::Journal(other),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::journal::{Limits, Part};
+    use crate::campaign::ranges::Ranges;
+    use crate::runtime;
+
+    /// A shard of a seed, with these of its cases.
+    fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Kept {
+        let ids = vec![runtime::select(Some("in-house")).unwrap().remove(0).id];
+        let cases = Ranges::try_from(cases.to_vec()).unwrap();
+        let mut statistics = Statistics::new(&ids);
+        (statistics.cases, statistics.elapsed) = (cases.len(), Duration::from_secs(cases.len()));
+        let source = (serde_json::json!({ "seed": seed }), shard.parse().unwrap());
+        let header = Header::new(source, ids, String::new(), vec![], false);
+        Kept::new(header, Limits::default(), Part { cases, statistics })
+    }
+
+    fn merge(all: &[Kept]) -> Result<Merged, String> {
+        Merged::of(all.iter().map(|kept| (Path::new("a folder"), kept.clone())).collect()).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn nothing_counts_twice_in_whichever_order() {
+        let mut all = [
+            shard(7, "1/3", &[(0, 100)]),
+            shard(7, "1/3", &[(0, 100)]),
+            shard(7, "1/3", &[(20, 40)]),
+            shard(7, "3/3", &[(0, 50)]),
+            shard(7, "3/3", &[(60, 90)]),
+            shard(8, "1/1", &[(0, 1000)]),
+        ];
+        for turn in 0..all.len() {
+            all.rotate_left(turn);
+            let merged = merge(&all).unwrap();
+            let total = merged.total();
+            assert_eq!((total.cases, total.elapsed, merged.surplus), (1180, Duration::from_secs(1180), 2));
+            let origins = merged.origins();
+            let missing = Incomplete { shard: "2/3".parse().unwrap(), cases: None };
+            assert_eq!(origins.iter().map(|origin| origin.cases).collect::<Vec<_>>(), [180, 1000]);
+            assert_eq!(origins[0].incomplete[0], missing);
+            assert_eq!(origins[1].incomplete.len(), 0);
+            // It is a campaign like any other.
+            let again = merge(&[&merged.campaigns[..], &all[..3]].concat()).unwrap();
+            assert_eq!(format!("{:?}", again.campaigns), format!("{:?}", merged.campaigns));
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_said() {
+        let whole = shard(7, "1/2", &[(0, 100)]);
+        let other = |change: &dyn Fn(&mut Header)| {
+            let mut other = shard(7, "2/2", &[(0, 100)]);
+            change(&mut other.header);
+            other
+        };
+        for (other, said) in [
+            (shard(7, "1/2", &[(50, 150)]), "hold some cases of shard 1/2 both"),
+            (shard(7, "1/3", &[(0, 10)]), "shard 1/2 of the same cases, {\"seed\":7}: merge shards of one division"),
+            (
+                other(&|header| header.runtimes[0].version = "9".to_owned()),
+                "its runtimes are in-house 9 and not in-house",
+            ),
+            (other(&|header| header.ledger = "another".to_owned()), "its known issues are"),
+            (other(&|header| header.ignore_known = true), "--ignore-known is true and not false"),
+            (other(&|header| header.program = "9.9".to_owned()), "is of crosscheck 9.9, and this is"),
+        ] {
+            for pair in [[&whole, &other], [&other, &whole]] {
+                let error = merge(&pair.map(Clone::clone)).unwrap_err();
+                let is_mirrored = said.contains(" and not ");
+                assert!(error.contains(said) || is_mirrored && error.contains(" and not "), "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The conclusion of a campaign, or of several that were merged: what is shown, and what is left in the folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use comfy_table::{CellAlignment, Table, presets};
+
+use super::{Ending, RuntimeArguments, coverage, reproduce};
+use crate::campaign::{Header, Origin, RuntimeStatistics, Statistics, Trigger};
+use crate::case::Case;
+use crate::files::write_whole;
+use crate::finding::{CASES, Finding, Ledger, Outline, Summary, one_line, triage};
+use crate::runtime::{Gap, OpenError, Outcome, Row};
+use crate::verdict::{Severity, reaction};
+
+/// What every subcommand takes that comes to findings.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) runtimes: RuntimeArguments,
+    /// Threads to use [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The least severe finding that is a failure [default: any new one]
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    fail_on: Option<Severity>,
+    /// The folder for what came of it: summary, findings, coverage, and the journal
+    #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
+    pub(super) output: PathBuf,
+}
+
+/// What a campaign came to.
+#[derive(Debug)]
+pub(super) struct Came<'a> {
+    pub(super) header: &'a Header,
+    pub(super) origins: &'a [Origin],
+    pub(super) statistics: &'a Statistics,
+    /// What the mismatches come down to that are not known by themselves.
+    pub(super) findings: &'a [Finding],
+    /// The triggers of the known issues, as the header names them; needed if there are findings.
+    pub(super) known: &'a [Trigger],
+    pub(super) ledger: &'a Ledger,
+    /// Whether it is one part of a whole, which others make up with it: its findings then stay in its folder.
+    pub(super) is_part: bool,
+}
+
+impl Arguments {
+    pub(super) fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    /// Brings mismatches down to findings.
+    pub(super) fn triage(&self, statistics: &Statistics, rows: &[Row]) -> Result<Vec<Finding>, OpenError> {
+        triage(&statistics.groups, &|| self.runtimes.open(rows), self.threads(), &|done, total| {
+            if done % 1000 == 0 && total > 1000 {
+                eprintln!("Minimizing: {done} of {total} groups of mismatches");
+            }
+        })
+    }
+
+    /// Shows what a campaign came to, and leaves it in the folder.
+    pub(super) fn conclude(&self, came: &Came, rows: &[Row]) -> anyhow::Result<Ending> {
+        let Came { header, statistics, ledger, .. } = *came;
+        let place = |finding: &Finding| came.known.iter().position(|known| known.explains_all_of(&finding.trigger));
+        let (old, new): (Vec<&Finding>, Vec<&Finding>) =
+            came.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
+        let mut met: BTreeMap<&str, u64> = BTreeMap::new();
+        let met_again = old.iter().filter_map(|finding| Some((place(finding)?, finding.count)));
+        for (place, count) in statistics.explained.iter().map(|(place, count)| (*place, *count)).chain(met_again) {
+            *met.entry(&header.triggers[place]).or_default() += count;
+        }
+        let coverage = statistics.coverage.report(&header.runtimes);
+        let outline =
+            Outline { header, origins: came.origins, statistics, coverage: &coverage, ledger, new: &new, met: &met };
+        let summary = Summary::new(&outline);
+        let mut out = io::stdout().lock();
+        write(statistics, &mut out)?;
+        write_known(&met, ledger, &mut out)?;
+        write_findings(&new, ledger, &mut out)?;
+        coverage::save(&coverage, &self.output)?;
+        for (name, text) in [
+            ("summary.json", summary.json()),
+            ("summary.md", summary.markdown()),
+            ("junit.xml", summary.junit(&coverage)),
+        ] {
+            let path = self.output.join(name);
+            write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+        self.save(&new, came, rows, &mut out)?;
+        write_companies(statistics, &self.output, &mut out)?;
+        write_times(statistics, &mut out)?;
+        let fails = !statistics.companies.is_empty()
+            || new.iter().any(|finding| self.fail_on.is_none_or(|least| finding.severity() <= least));
+        Ok(if fails { Ending::Finding } else { Ending::NothingWrong })
+    }
+
+    /// Saves new findings in the folder, laid out as a checkout is; and in the checkout that this is run in, unless it is
+    /// one part of a whole, or what is new may be known.
+    fn save(&self, new: &[&Finding], came: &Came, rows: &[Row], to: &mut impl Write) -> anyhow::Result<()> {
+        let here = Path::new(".");
+        let is_for_checkout = here.join(CASES).is_dir() && !came.is_part && !came.header.ignore_known;
+        let mut runtimes = if new.is_empty() { vec![] } else { self.runtimes.open(rows)? };
+        for finding in new {
+            let saved = finding.write(&self.output, &mut runtimes)?;
+            let path = if is_for_checkout { finding.save(here, &mut runtimes)? } else { saved };
+            writeln!(to, "Saved {}", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+/// Known issues that were met: what is wrong, and how to see it.
+fn write_known(counts: &BTreeMap<&str, u64>, ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    writeln!(to, "\n{} of {} known issues were met:", counts.len(), ledger.entries.len())?;
+    for known in &ledger.entries {
+        if let Some(count) = counts.get(known.id.as_str()) {
+            writeln!(to, "   {}: {count} times\n      {}\n      {}", known.id, known.wrong, reproduce(&known.case))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+    if findings.is_empty() {
+        return writeln!(to, "\nNo new findings.");
+    }
+    writeln!(to, "\n{} distinct findings, the most severe first:", findings.len())?;
+    for (number, finding) in (1..).zip(findings) {
+        let mismatch = &finding.trigger.mismatch;
+        writeln!(to, "\n{number}. {mismatch}")?;
+        writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
+        if let Some(known) = ledger.find(&finding.signature()) {
+            writeln!(to, "   known as {}", known.id)?;
+        }
+        if let Some(rule) = mismatch.rule {
+            writeln!(to, "   {} ({})", rule.text().sentence, rule.text().source)?;
+        }
+        if !finding.message.is_empty() {
+            writeln!(to, "   \"{}\"", one_line(&finding.message))?;
+        }
+        writeln!(to, "   {} mismatches, minimized in {} executions", finding.count, finding.executions)?;
+        for line in finding.extent.to_string().lines() {
+            writeln!(to, "   {line}")?;
+        }
+        writeln!(to, "   signature: {}", finding.signature())?;
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate is shown in whole cases")]
+pub(super) fn rate(statistics: &Statistics) -> f64 {
+    statistics.cases as f64 / statistics.elapsed.as_secs_f64().max(1e-9)
+}
+
+pub(super) fn unsupported(runtime: &RuntimeStatistics) -> u64 {
+    runtime.unsupported.values().sum()
+}
+
+fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    let percent = |part: u64| part * 100 / statistics.cases.max(1);
+    writeln!(
+        to,
+        "{} cases in {:.1?}, {:.0} a second: {} % valid, {} % invalid ({} % by exactly one rule), {} % left open\n",
+        statistics.cases,
+        statistics.elapsed,
+        rate(statistics),
+        percent(statistics.valid),
+        percent(statistics.invalid),
+        percent(statistics.invalid_by_intent),
+        percent(statistics.unspecified),
+    )?;
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["runtime", "version", "agreed", "tolerated", "unsupported", "wrong", "unclassified"]);
+    for runtime in &statistics.runtimes {
+        table.add_row([
+            runtime.id.to_string(),
+            runtime.id.version.clone(),
+            runtime.agreed.to_string(),
+            runtime.tolerated.values().sum::<u64>().to_string(),
+            unsupported(runtime).to_string(),
+            runtime.wrong.to_string(),
+            runtime.unclassified.to_string(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(to, "{}", table.trim_fmt())?;
+    write_gaps(statistics, to)?;
+    for runtime in &statistics.runtimes {
+        if let Some(message) = &runtime.unclassified_message {
+            writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
+        }
+    }
+    Ok(())
+}
+
+/// Cases that go wrong in company only, each company in a file of the folder, one case a line.
+fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) -> anyhow::Result<()> {
+    for (number, ((runtime, what), company)) in (1..).zip(&statistics.companies) {
+        let id = &statistics.runtimes[*runtime].id;
+        let lines: Vec<String> = company.iter().map(Case::to_string).collect();
+        let path = folder.join("companies").join(format!("{number}.cases"));
+        let text = format!("# {id} {what}, as nodes of one model\n{}\n", lines.join("\n"));
+        write_whole(&path, text.as_bytes()).with_context(|| path.display().to_string())?;
+        writeln!(to, "\n{id} {what}: {} cases as nodes of one model, each right alone", lines.len())?;
+        lines.iter().try_for_each(|line| writeln!(to, "   {line}"))?;
+        writeln!(to, "   crosscheck run --together - --runtimes {id} < {}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Where the time went, of all threads together.
+fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    let times = &statistics.times;
+    let own = [
+        ("generating", times.generating),
+        ("modelling", times.modelling),
+        ("judging", times.judging),
+        ("counting", times.counting),
+    ];
+    let whole: Duration = times.executing.iter().chain(own.iter().map(|(_, time)| time)).sum();
+    let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
+    let runtimes = statistics.runtimes.iter().zip(&times.executing);
+    let runtimes = runtimes.map(|(runtime, time)| format!("{} {:.0} %", runtime.id, percent(*time)));
+    let own = own.map(|(stage, time)| format!("{stage} {:.0} %", percent(time)));
+    let parts: Vec<String> = runtimes.chain(own).collect();
+    writeln!(to, "\nTime: {}", parts.join(", "))
+}
+
+/// What each runtime lacks, by operator version: never in silence, and on one line a gap.
+fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    for runtime in &statistics.runtimes {
+        let mut gaps: Vec<(Gap, Vec<String>, u64)> = Vec::new();
+        for (tally, count) in &runtime.unsupported {
+            let cell = format!("{}-{}", tally.operator, tally.version);
+            match gaps.iter_mut().find(|(gap, _, _)| *gap == tally.gap) {
+                Some((_, cells, sum)) => {
+                    *sum += count;
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
+                    }
+                }
+                None => gaps.push((tally.gap, vec![cell], *count)),
+            }
+        }
+        for (gap, cells, count) in gaps {
+            let types = runtime.unsupported.keys().filter(|t| t.gap == gap).filter_map(|t| t.element_type);
+            let types: BTreeSet<_> = types.collect();
+            let types = match types.len() {
+                0..=12 => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
+                many => format!("{many} types"),
+            };
+            let gap = reaction(&Outcome::Unsupported(gap));
+            writeln!(to, "\n{} {gap}: {count} cases of {} ({types})", runtime.id, cells.join(" "))?;
+        }
+    }
+    Ok(())
+}

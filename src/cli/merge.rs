@@ -1,0 +1,76 @@
+//! `crosscheck merge`: what several campaigns came to together, such as the shards of one.
+
+use std::path::PathBuf;
+
+use super::{Ending, conclusion};
+use crate::campaign::Merged;
+use crate::finding::{Ledger, Probe};
+use crate::runtime::{self, RuntimeId};
+
+/// Join the folders of several campaigns, such as the shards of one or those of several seeds
+///
+/// Counters, coverage and costs are added, and findings are told apart by their signatures, as one campaign over all cases
+/// would. No case is counted twice: what is in several folders counts once, so the result can be merged again. The order
+/// of the folders does not matter. Runtimes are only needed where there are mismatches that no known issue explains.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck merge shard-1 shard-2 shard-3 --output merged")]
+pub(super) struct Arguments {
+    /// Folders that `crosscheck campaign`, `exhaust` or `merge` wrote
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    #[command(flatten)]
+    conclusion: conclusion::Arguments,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let merged = Merged::read(&arguments.folders)?;
+    let (header, conclusion) = (merged.header(), &arguments.conclusion);
+    let ledger = Ledger::load()?;
+    anyhow::ensure!(
+        ledger.checksum() == header.ledger,
+        "the known issues here are not those of the campaigns: merge in the same checkout, or with the same program"
+    );
+    let statistics = merged.total();
+    let names: Vec<String> = header.runtimes.iter().map(RuntimeId::to_string).collect();
+    let (rows, known, findings);
+    if statistics.groups.is_empty() {
+        (rows, known, findings) = (vec![], vec![], vec![]);
+    } else {
+        let list = conclusion.runtimes.runtimes.clone().unwrap_or_else(|| names.join(","));
+        rows = runtime::select(Some(&list))?;
+        let mut probe = Probe::new(conclusion.runtimes.open(&rows)?);
+        let in_words =
+            |ids: &[RuntimeId]| ids.iter().map(|id| format!("{id} {}", id.version)).collect::<Vec<_>>().join(", ");
+        anyhow::ensure!(
+            probe.ids() == header.runtimes,
+            "the campaigns were run on {}, and here are {}: name the same with --runtimes",
+            in_words(&header.runtimes),
+            in_words(&probe.ids())
+        );
+        known = ledger.owned_triggers(&mut probe).1;
+        anyhow::ensure!(
+            known.len() == header.triggers.len(),
+            "known issues do not show here as they did in the campaigns: merge on a machine of the same kind"
+        );
+        findings = conclusion.triage(&statistics, &rows)?;
+    }
+    merged.write(&conclusion.output)?;
+    let origins = merged.origins();
+    for (origin, part) in origins.iter().flat_map(|origin| origin.incomplete.iter().map(move |part| (origin, part))) {
+        let what = part.cases.map_or("is not there".to_owned(), |cases| format!("was killed after {cases} cases"));
+        eprintln!("Shard {} of {} {what}", part.shard, origin.source);
+    }
+    if merged.surplus > 0 {
+        eprintln!("{} campaigns add nothing: all their cases are in others", merged.surplus);
+    }
+    let came = conclusion::Came {
+        header,
+        origins: &origins,
+        statistics: &statistics,
+        findings: &findings,
+        known: &known,
+        ledger: &ledger,
+        is_part: false,
+    };
+    conclusion.conclude(&came, &rows)
+}

@@ -1,0 +1,352 @@
+//! The summary of a campaign: what is new, known, fixed and not reached, and what it cost.
+//!
+//! All of it but the cost is the same however the cases were divided and merged again, but for what goes wrong in company
+//! only, which depends on who was together.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, Value};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use serde::Serialize;
+
+use super::{Finding, Known, Ledger, one_line};
+use crate::campaign::{CellReport, CoverageReport, Header, Origin, RuntimeStatistics, Statistics, Times};
+use crate::case::Case;
+use crate::operator::Rule;
+
+/// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
+const FORMAT: u32 = 1;
+
+/// What came of a campaign, or of several that were merged.
+#[derive(Clone, Copy, Debug)]
+pub struct Outline<'a> {
+    pub header: &'a Header,
+    pub origins: &'a [Origin],
+    pub statistics: &'a Statistics,
+    pub coverage: &'a CoverageReport,
+    pub ledger: &'a Ledger,
+    /// Findings that no known issue explains, the most severe first.
+    pub new: &'a [&'a Finding],
+    /// How often each known issue was met, by its id.
+    pub met: &'a BTreeMap<&'a str, u64>,
+}
+
+/// The same for people, for programs, and for what shows the results of tests.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    format: u32,
+    program: String,
+    cases: CasesReport,
+    origins: Vec<Origin>,
+    runtimes: Vec<RuntimeReport>,
+    new: Vec<FindingReport>,
+    companies: Vec<CompanyReport>,
+    /// Known issues that show on these runtimes.
+    known: Vec<KnownReport>,
+    /// Known issues that no longer do.
+    fixed: Vec<KnownReport>,
+    not_reached: NotReached,
+    cost: Cost,
+}
+
+#[derive(Debug, Serialize)]
+struct CasesReport {
+    total: u64,
+    valid: u64,
+    invalid: u64,
+    left_open: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct RuntimeReport {
+    runtime: String,
+    version: String,
+    agreed: u64,
+    tolerated: u64,
+    unsupported: u64,
+    wrong: u64,
+    unclassified: u64,
+    /// Cells of the coverage of which it answered a case.
+    cells_answered: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct FindingReport {
+    /// Of its files.
+    name: String,
+    signature: String,
+    severity: String,
+    what: String,
+    /// The sentence of the specification that is at stake, if it is about one.
+    rule: Option<String>,
+    /// What the runtime says.
+    message: String,
+    case: String,
+    /// How many mismatches came down to it.
+    count: u64,
+    /// The known issue that it is, if these were to be ignored.
+    known_as: Option<String>,
+}
+
+/// Cases that go wrong as the nodes of one model, though each is right alone.
+#[derive(Debug, Serialize)]
+struct CompanyReport {
+    runtime: String,
+    what: String,
+    cases: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct KnownReport {
+    id: String,
+    wrong: String,
+    link: String,
+    case: String,
+    count: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct NotReached {
+    /// How many cells there are: an operator version and an element type each.
+    of: usize,
+    cells: Vec<String>,
+}
+
+/// What was spent, over all campaigns together, in seconds.
+#[derive(Debug, Serialize)]
+struct Cost {
+    /// From the beginning to the end of the cases.
+    wall: f64,
+    /// Of the program and of all its processes; `null` where that is not known.
+    cpu: Option<f64>,
+    /// Of all threads, in each runtime, the way to its process and back included.
+    runtimes: Vec<Spent>,
+    /// Of all threads, in the program itself.
+    stages: Vec<Spent>,
+}
+
+#[derive(Debug, Serialize)]
+struct Spent {
+    on: String,
+    seconds: f64,
+}
+
+/// In seconds, to the millisecond.
+fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+impl Summary {
+    pub fn new(outline: &Outline) -> Summary {
+        let Outline { header, origins, statistics, coverage, ledger, new, met } = *outline;
+        let there = |known: &&Known| header.runtimes.iter().any(|id| known.may_show_on(id));
+        let (known, fixed) = ledger
+            .entries
+            .iter()
+            .filter(there)
+            .partition::<Vec<&Known>, _>(|known| header.triggers.contains(&known.id));
+        let report = |known: &[&Known]| known.iter().map(|known| KnownReport::new(known, met)).collect();
+        let missed = coverage.cells.iter().filter(|cell| cell.cases() == 0);
+        Summary {
+            format: FORMAT,
+            program: Header::PROGRAM.to_owned(),
+            cases: CasesReport {
+                total: statistics.cases,
+                valid: statistics.valid,
+                invalid: statistics.invalid,
+                left_open: statistics.unspecified,
+            },
+            origins: origins.to_vec(),
+            runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
+            new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
+            companies: statistics
+                .companies
+                .iter()
+                .map(|((place, what), company)| CompanyReport {
+                    runtime: statistics.runtimes[*place].id.to_string(),
+                    what: what.clone(),
+                    cases: company.iter().map(Case::to_string).collect(),
+                })
+                .collect(),
+            known: report(&known),
+            fixed: report(&fixed),
+            not_reached: NotReached { of: coverage.cells.len(), cells: missed.map(CellReport::name).collect() },
+            cost: Cost::new(statistics),
+        }
+    }
+
+    /// For programs.
+    ///
+    /// # Panics
+    /// Never: everything in it can be written as JSON.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a summary can be written as JSON") + "\n"
+    }
+
+    /// For people, on one screen. The cost comes last.
+    ///
+    /// # Panics
+    /// If the template is damaged.
+    pub fn markdown(&self) -> String {
+        let mut environment = Environment::new();
+        let mut syntax = SyntaxConfig::builder();
+        syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+        environment.set_syntax(syntax.build().expect("the usual syntax"));
+        environment.add_filter("code", |text: &str| code(text));
+        environment.add_filter("plain", |text: &str| plain(text));
+        environment.add_filter("reproduce", |case: &str| code(&crate::files::reproduce(case)));
+        environment.add_filter("time", |seconds: f64| time(seconds));
+        let rendered = environment.render_str(include_str!("summary.md"), Value::from(Serde(self)));
+        rendered.expect("the template fits the summary")
+    }
+
+    /// For what shows the results of tests: a suite of findings, one of known issues, and one of the cells of the coverage.
+    ///
+    /// # Panics
+    /// Never: everything in it can be written as XML.
+    pub fn junit(&self, coverage: &CoverageReport) -> String {
+        let failed = |what: &str, words: &str| {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message(what).set_description(words);
+            status
+        };
+        let skipped = |why: &str| {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why);
+            status
+        };
+        let new = self.new.iter().map(|finding| {
+            let words = [&finding.signature, &finding.message, &crate::files::reproduce(&finding.case)];
+            let words = words.map(String::as_str).join("\n");
+            TestCase::new(finding.name.as_str(), failed(&finding.what, &words))
+        });
+        let companies = self.companies.iter().map(|company| {
+            let name = format!("{} in company", company.runtime);
+            TestCase::new(name, failed(&company.what, &company.cases.join("\n")))
+        });
+        let known = self.known.iter().map(|known| {
+            let why = format!("met {} times: {} ({})", known.count, known.wrong, known.link);
+            TestCase::new(known.id.as_str(), skipped(&why))
+        });
+        let fixed = self.fixed.iter().map(|known| TestCase::new(known.id.as_str(), TestCaseStatus::success()));
+        let cells = coverage.cells.iter().map(|cell| {
+            let status = if cell.cases() > 0 { TestCaseStatus::success() } else { skipped("not reached") };
+            TestCase::new(cell.name(), status)
+        });
+        let suites: [(&str, Vec<TestCase>); 3] = [
+            ("findings", new.chain(companies).collect()),
+            ("known issues", known.chain(fixed).collect()),
+            ("coverage", cells.collect()),
+        ];
+        let mut report = quick_junit::Report::new("crosscheck campaign");
+        report.add_test_suites(suites.map(|(name, cases)| {
+            let mut suite = TestSuite::new(name);
+            suite.add_test_cases(cases);
+            suite
+        }));
+        report.to_string().expect("a summary can be written as XML")
+    }
+}
+
+impl RuntimeReport {
+    fn new((place, runtime): (usize, &RuntimeStatistics), coverage: &CoverageReport) -> RuntimeReport {
+        RuntimeReport {
+            runtime: runtime.id.to_string(),
+            version: runtime.id.version.clone(),
+            agreed: runtime.agreed,
+            tolerated: runtime.tolerated.values().sum(),
+            unsupported: runtime.unsupported.values().sum(),
+            wrong: runtime.wrong,
+            unclassified: runtime.unclassified,
+            cells_answered: coverage.cells.iter().filter(|cell| cell.runtimes[place].answered > 0).count(),
+        }
+    }
+}
+
+impl FindingReport {
+    fn new(finding: &Finding, ledger: &Ledger) -> FindingReport {
+        let mismatch = &finding.trigger.mismatch;
+        let severity = finding.severity().to_possible_value();
+        FindingReport {
+            name: finding.name(),
+            signature: finding.signature().to_string(),
+            severity: severity.map_or_else(String::new, |value| value.get_name().to_owned()),
+            what: mismatch.to_string(),
+            rule: mismatch.rule.map(Rule::text).map(|text| format!("{} ({})", text.sentence, text.source)),
+            message: one_line(&finding.message),
+            case: finding.case.to_string(),
+            count: finding.count,
+            known_as: ledger.find(&finding.signature()).map(|known| known.id.clone()),
+        }
+    }
+}
+
+impl KnownReport {
+    fn new(known: &Known, met: &BTreeMap<&str, u64>) -> KnownReport {
+        KnownReport {
+            id: known.id.clone(),
+            wrong: known.wrong.clone(),
+            link: known.link.clone(),
+            case: known.case.clone(),
+            count: met.get(known.id.as_str()).copied().unwrap_or(0),
+        }
+    }
+}
+
+impl Cost {
+    fn new(statistics: &Statistics) -> Cost {
+        let Times { generating, modelling, executing, judging, counting, cpu } = &statistics.times;
+        let spent = |on: &str, time: &Duration| Spent { on: on.to_owned(), seconds: seconds(*time) };
+        let runtimes = statistics.runtimes.iter().zip(executing);
+        let stages =
+            [("generating", generating), ("modelling", modelling), ("judging", judging), ("counting", counting)];
+        Cost {
+            wall: seconds(statistics.elapsed),
+            cpu: (!cpu.is_zero()).then_some(seconds(*cpu)),
+            runtimes: runtimes.map(|(runtime, time)| spent(&runtime.id.to_string(), time)).collect(),
+            stages: stages.iter().map(|(stage, time)| spent(stage, time)).collect(),
+        }
+    }
+}
+
+/// A text as code in Markdown.
+fn code(text: &str) -> String {
+    let fence = if text.contains('`') { "``" } else { "`" };
+    let gap = if text.contains('`') { " " } else { "" };
+    format!("{fence}{gap}{text}{gap}{fence}")
+}
+
+/// A text in Markdown that means nothing but itself.
+fn plain(text: &str) -> String {
+    let escaped = |c: char| if r"\`*_<>[]|#".contains(c) { vec!['\\', c] } else { vec![c] };
+    text.chars().flat_map(escaped).collect()
+}
+
+/// A time in words: to the second, or to a tenth of it where it is short.
+fn time(seconds: f64) -> String {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time.as_secs() >= 60 => humantime::format_duration(Duration::from_secs(time.as_secs())).to_string(),
+        _ => format!("{seconds:.1}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_does_not_change_what_is_said() {
+        assert_eq!(code(r#"Shape@28 string[1]{"a"}"#), r#"`Shape@28 string[1]{"a"}`"#);
+        assert_eq!(code(r#"string[1]{"`"}"#), r#"`` string[1]{"`"} ``"#);
+        assert_eq!(plain("a <b> *c* [d] | e_f"), r"a \<b\> \*c\* \[d\] \| e\_f");
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!((time(0.25), time(59.96), time(3661.7)), ("0.2s".into(), "60.0s".into(), "1h 1m 1s".into()));
+    }
+}

@@ -1,0 +1,40 @@
+//! What a campaign leaves in its folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Every file below a folder.
+pub fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let (mut files, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// The same of a campaign, but for the journal, and for what it cost.
+pub fn files_without_cost(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = files(folder);
+    assert!(files.remove(Path::new("journal.jsonl")).is_some());
+    let mut summary = summary(folder);
+    assert!(summary.as_object_mut().unwrap().remove("cost").is_some());
+    files.insert("summary.json".into(), summary.to_string());
+    let text = files.get_mut(Path::new("summary.md")).unwrap();
+    text.truncate(text.find("\n## Cost\n").expect("what it cost"));
+    files
+}
+
+/// The summary of a campaign.
+pub fn summary(folder: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.join("summary.json")).unwrap()).unwrap()
+}
