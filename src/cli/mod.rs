@@ -299,10 +299,4 @@ mod tests {
         }
         assert!(seen > 35, "only {seen} commands are shown");
     }
-
-    #[test]
-    fn a_reproducing_command_survives_the_shell() {
-        assert_eq!(reproduce("Shape@28 float[]"), "crosscheck run 'Shape@28 float[]'");
-        assert_eq!(reproduce(r#"Shape@28 string[1]{"it's"}"#), r#"crosscheck run 'Shape@28 string[1]{"it'\''s"}'"#);
-    }
 }
