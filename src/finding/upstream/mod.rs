@@ -24,6 +24,7 @@ use crate::files::{quoted, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
 use crate::operator::{Expectation, NEWEST_OPSET};
+use crate::runtime::table::REFERENCE;
 use crate::runtime::{Execution, Outcome, RuntimeId, by_number, kind_of};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
 
@@ -111,7 +112,11 @@ impl Report {
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let operator = case.operator.name;
         let wrong_words = known.as_ref().map_or_else(
-            || format!("{} {}.", id.name, words::does(&mismatch.discrepancies)),
+            || {
+                let rule = mismatch.rule.map(|rule| format!(" ({})", rule.id().replace('-', " ")));
+                let does = words::does(&mismatch.discrepancies);
+                format!("{} {does}{}.", words::public_name(&id.name), rule.unwrap_or_default())
+            },
             |known| known.wrong.clone(),
         );
         let sentence = words::without_stop(&wrong_words);
@@ -162,7 +167,7 @@ impl Report {
             variant => variant.as_ref().zip(variant_job.as_ref()).map(|(variant, job)| context! {
                 difference => words::difference(&case, variant), text => model_text(job).ok(),
             }),
-            runtime => id.name.clone(), version => id.version.clone(),
+            runtime => words::public_name(&id.name), version => id.version.clone(),
             rows => Value::from(Serde(seen.rows())),
             extent => extent.as_ref().ok().map(|extents| Value::from(Serde(&extents.lines))),
             no_extent => extent.as_ref().err(),
@@ -173,6 +178,7 @@ impl Report {
             package => match kind {
                 "onnxruntime" => " (the package of PyPI)",
                 "tract" => " (the crate `tract-onnx`)",
+                "command" if id.name == REFERENCE => " (of the package `onnx` of that version)",
                 _ => "",
             },
             platform => format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -295,7 +301,7 @@ impl Seen {
             let examination = &sighting.examination;
             for (place, (id, ..)) in sighting.configurations.iter().enumerate() {
                 let row = Row {
-                    name: words::name(id),
+                    name: words::public_name(&id.name).to_owned(),
                     version: id.version.clone(),
                     setup: words::setup(kind_of(id), &id.configuration),
                     did: did(id, &examination.executions[place]),
@@ -481,7 +487,7 @@ fn fixed(known: &Known) -> Option<String> {
 
 /// What should come of the model, and what does.
 fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatch) -> String {
-    let (name, version, first) = (&id.name, &id.version, &actual[0]);
+    let (name, version, first) = (words::public_name(&id.name), &id.version, &actual[0]);
     let does_not_agree = mismatch.discrepancies.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);
     let other = actual.iter().find(|each| does_not_agree && each.did != first.did);
     let words = words::without_stop;

@@ -4,7 +4,8 @@ use crate::case::{Case, Declared, Encoding, Wiring, describe};
 use crate::finding::report::cut;
 use crate::model::Job;
 use crate::operator::{Answer, Expectation};
-use crate::runtime::{Execution, Outcome, Reason, RuntimeId, Stage};
+use crate::runtime::table::REFERENCE;
+use crate::runtime::{Execution, Outcome, Reason, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement};
 
@@ -149,11 +150,11 @@ pub(super) fn level_name(level: &str) -> String {
 }
 
 /// A runtime as people outside call it.
-pub(super) fn name(id: &RuntimeId) -> String {
-    match id.name.as_str() {
-        "in-house" => "onnx-crosscheck's own implementation of the operator documents".to_owned(),
-        "onnx-reference" => "`onnx.reference` of the package onnx".to_owned(),
-        name => name.to_owned(),
+pub(super) fn public_name(name: &str) -> &str {
+    match name {
+        "in-house" => "onnx-crosscheck's own implementation of the operator documents",
+        REFERENCE => "onnx.reference",
+        name => name,
     }
 }
 
