@@ -332,6 +332,9 @@ fn what_is_too_large_to_be_meant_is_refused() {
     let deep = format!("Shape@28 float[{}1]\n", "1,".repeat(400_000));
     assert_refused("deep.case", &deep, &["save", "deep.case"], &["deep.case", "at most 1024 dims; these are 400001"]);
     assert_refused("x", "", &["run", "Shape@28 float[99999999999]"], &["elements"]);
+    for company in ["0", "4097"] {
+        assert_refused("x", "", &["campaign", "--company", company], &["--company <N>", "4096"]);
+    }
 
     let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck"))
         .args(["run", "-", "--runtimes", "in-house"])

@@ -46,8 +46,8 @@ pub(super) struct Common {
     #[command(flatten)]
     conclusion: conclusion::Arguments,
     /// How many cases are put into one model, at most; with 1 each is alone
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    company: usize,
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    company: u16,
     /// Keep what known issues explain, and show it again
     #[arg(long)]
     ignore_known: bool,
@@ -156,7 +156,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
         cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
         time: plan.limits.time,
         threads: conclusion.threads(),
-        company: common.company,
+        company: common.company.into(),
         expected: &known,
         known: if common.ignore_known { &[] } else { &known },
     };
