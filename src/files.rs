@@ -69,7 +69,11 @@ pub fn read_line(from: &mut impl BufRead, most: usize) -> io::Result<Option<Stri
 pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    // Like any other file, and not for its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(contents)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -71,7 +71,7 @@ fn shards_merged_in_whichever_way_are_the_whole() {
     let (error, _) = merge(&["2", "3"], "half");
     assert!(error.contains("Shard 1/4") && error.contains("Shard 4/4") && error.contains("is not there"), "{error}");
     let (error, in_steps) = merge(&["4", "half", "2", "1", "half"], "in-steps");
-    assert!(error.contains("3 campaigns add nothing"), "{error}");
+    assert!(error.contains("add nothing, since all their cases are in others: 3"), "{error}");
     assert!(in_steps == at_once, "not what one merge comes to");
     assert!(merge(&["at-once", "at-once", "1"], "at-once").1 == at_once, "something was counted twice");
 
@@ -117,6 +117,10 @@ fn findings_of_a_shard_stay_in_its_folder_and_those_of_a_merge_are_saved_in_the_
     let folder = without_known_issues();
     let folder = folder.path();
     fs::create_dir_all(folder.join("corpus/regressions")).unwrap();
+    let fixed = "[[issue]]\nid = \"was-fixed\"\ntitle = \"\"\nwrong = \"Shape is wrong.\"\ncause = \"\"\nlink = \"not reported\"\n\
+                 signature = \"tract | Shape | crash | \"\nfirst_version = \"0.1\"\nlast_version = \"99.0\"\n\
+                 case = \"Shape@28 float[1]\"\n";
+    fs::write(folder.join("known/tract.toml"), fixed).unwrap();
     let campaign = ["campaign", "--runtimes", "in-house,tract/typed", "--operator", "shape", "--cases", "300"];
     let saved = || fs::read_dir(folder.join("corpus/regressions")).unwrap().count();
     for (shard, output) in [("1/2", "1"), ("2/2", "2")] {
@@ -125,7 +129,9 @@ fn findings_of_a_shard_stay_in_its_folder_and_those_of_a_merge_are_saved_in_the_
     }
     assert_eq!(saved(), 0);
     assert_runs(folder, 0, &["merge", "1", "2", "--output", "lenient", "--fail-on", "crash"]);
-    let found = summary(&folder.join("lenient"))["new"].as_array().unwrap().len();
+    let summary = summary(&folder.join("lenient"));
+    assert_eq!((&summary["fixed"][0]["id"], summary["known"].as_array().unwrap().len()), (&"was-fixed".into(), 0));
+    let found = summary["new"].as_array().unwrap().len();
     assert!(found > 0);
     assert_eq!(saved(), found);
     assert_eq!(fs::read_dir(folder.join("snapshots")).unwrap().count(), found);
@@ -155,6 +161,9 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     refused(&["first", "third"], "merge shards of one division only");
     refused(&["first", "--runtimes", "in-house"], "name the same with --runtimes");
     refused(&[], "required arguments");
+
+    let over_another = ["merge", "first", "second", "--output", "seed-5"];
+    assert_refused(folder, &over_another, "seed-5 holds a campaign that is not among those to be merged");
 
     // Seeds may be merged, and are told apart.
     assert_runs(folder, 0, &["merge", "second", "seed-5", "first", "--output", "seeds"]);

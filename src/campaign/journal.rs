@@ -330,21 +330,17 @@ pub(super) fn read_all(folder: &Path) -> Result<Vec<Kept>, JournalError> {
 /// Writes the journals of campaigns into a folder, one after another, each in as few lines as there can be.
 ///
 /// # Errors
-/// If it cannot be written, or if a campaign is writing there.
-pub(super) fn write_all(folder: &Path, all: &[Kept]) -> Result<(), JournalError> {
+/// If the file of that path cannot be written.
+pub(super) fn write_all(folder: &Path, all: &[Kept]) -> Result<(), (PathBuf, io::Error)> {
     let path = folder.join(FILE);
-    let failed = |error| JournalError::Write { path: path.clone(), error };
-    if let Ok(there) = File::open(&path) {
-        lock(&path, there.try_lock())?;
-    }
     let mut text = String::new();
     for Kept { header, limits, whole, has_ended, .. } in all.iter().cloned() {
         let ended = has_ended.then_some(Record::Ended);
         for record in [Record::Begun { campaign: header, limits }, Record::Part(whole)].into_iter().chain(ended) {
-            text += &write_line(&record).map_err(failed)?;
+            text += &write_line(&record).map_err(|error| (path.clone(), error))?;
         }
     }
-    write_whole(&path, text.as_bytes()).map_err(failed)
+    write_whole(&path, text.as_bytes()).map_err(|error| (path, error))
 }
 
 fn lock(path: &Path, locked: Result<(), TryLockError>) -> Result<(), JournalError> {

@@ -46,6 +46,8 @@ pub enum MergeError {
          with `crosscheck campaign --resume`, and leave out the other"
     )]
     Overlap { folder: PathBuf, other: PathBuf, shard: Shard },
+    #[error("{folder} holds a campaign that is not among those to be merged: name it as well, or another --output")]
+    Occupied { folder: PathBuf },
     #[error("{path} cannot be written: {error}; what stood there is as it was")]
     Write { path: PathBuf, error: io::Error },
 }
@@ -92,15 +94,9 @@ impl Merged {
     pub fn read(folders: &[PathBuf]) -> Result<Merged, MergeError> {
         let mut all: Vec<(&Path, Kept)> = Vec::new();
         for folder in folders {
-            let nothing = || MergeError::Nothing { folder: folder.clone() };
-            let there = match read_all(folder) {
-                Err(JournalError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(nothing());
-                }
-                there => there?,
-            };
+            let there = campaigns_in(folder)?;
             if there.is_empty() {
-                return Err(nothing());
+                return Err(MergeError::Nothing { folder: folder.clone() });
             }
             all.extend(there.into_iter().map(|kept| (folder.as_path(), kept)));
         }
@@ -188,12 +184,26 @@ impl Merged {
     /// Writes the journals of all campaigns into a folder, which can then be merged with others.
     ///
     /// # Errors
-    /// If it cannot be written, or if a campaign is writing there.
+    /// If it cannot be written, or if something would be lost that is there.
     pub fn write(&self, folder: &Path) -> Result<(), MergeError> {
-        write_all(folder, &self.campaigns).map_err(|error| match error {
-            JournalError::Write { path, error } => MergeError::Write { path, error },
-            other => MergeError::Journal(other),
-        })
+        if !campaigns_in(folder)?.iter().all(|kept| self.covers(kept)) {
+            return Err(MergeError::Occupied { folder: folder.to_owned() });
+        }
+        write_all(folder, &self.campaigns).map_err(|(path, error)| MergeError::Write { path, error })
+    }
+
+    /// Whether a campaign, or one that went on from it, is among these.
+    fn covers(&self, kept: &Kept) -> bool {
+        let goes_on = |mine: &Kept| mine.header == kept.header && mine.whole.cases.contains_all(&kept.whole.cases);
+        self.campaigns.iter().any(goes_on)
+    }
+}
+
+/// The campaigns in a folder, which need not be there.
+fn campaigns_in(folder: &Path) -> Result<Vec<Kept>, JournalError> {
+    match read_all(folder) {
+        Err(JournalError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        there => there,
     }
 }
 

@@ -47,11 +47,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             in_words(&header.runtimes),
             in_words(&probe.ids())
         );
-        known = ledger.owned_triggers(&mut probe).1;
+        let (owners, triggers) = ledger.owned_triggers(&mut probe);
         anyhow::ensure!(
-            known.len() == header.triggers.len(),
+            owners.iter().map(|known| &known.id).eq(&header.triggers),
             "known issues do not show here as they did in the campaigns: merge on a machine of the same kind"
         );
+        known = triggers;
         findings = conclusion.triage(&statistics, &rows)?;
     }
     merged.write(&conclusion.output)?;
@@ -61,7 +62,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         eprintln!("Shard {} of {} {what}", part.shard, origin.source);
     }
     if merged.surplus > 0 {
-        eprintln!("{} campaigns add nothing: all their cases are in others", merged.surplus);
+        eprintln!("Campaigns that add nothing, since all their cases are in others: {}", merged.surplus);
     }
     let came = conclusion::Came {
         header,

@@ -74,7 +74,7 @@ struct RuntimeReport {
     cells_answered: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct FindingReport {
     /// Of its files.
     name: String,
@@ -337,12 +337,141 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::Shard;
 
     #[test]
     fn markdown_does_not_change_what_is_said() {
         assert_eq!(code(r#"Shape@28 string[1]{"a"}"#), r#"`Shape@28 string[1]{"a"}`"#);
         assert_eq!(code(r#"string[1]{"`"}"#), r#"`` string[1]{"`"} ``"#);
         assert_eq!(plain("a <b> *c* [d] | e_f"), r"a \<b\> \*c\* \[d\] \| e\_f");
+    }
+
+    /// More of everything than is shown at once.
+    fn full() -> Summary {
+        let known = |number| KnownReport {
+            id: format!("tract-{number}"),
+            wrong: "Too many of them are <wrong>.".to_owned(),
+            link: "not reported".to_owned(),
+            case: "Shape@28 float[1]".to_owned(),
+            count: number,
+        };
+        let finding = FindingReport {
+            name: "tract-shape-panic-0".to_owned(),
+            signature: "tract | Shape | panic".to_owned(),
+            severity: "panic".to_owned(),
+            what: "tract of Shape panics: `unwrap`".to_owned(),
+            rule: None,
+            message: "a message".to_owned(),
+            case: r#"Shape@28 string[1]{"`"}"#.to_owned(),
+            count: 3,
+            known_as: None,
+        };
+        let runtime = RuntimeReport {
+            runtime: "tract/typed".to_owned(),
+            version: "0.23.9".to_owned(),
+            agreed: 1,
+            tolerated: 2,
+            unsupported: 3,
+            wrong: 4,
+            unclassified: 5,
+            cells_answered: 6,
+        };
+        let parts: Vec<_> = (1..=3).map(|number| (Shard::new(number, 30).unwrap(), 5, number > 1)).collect();
+        let spent = || vec![Spent { on: "tract/typed".to_owned(), seconds: 61.5 }];
+        let known_as = || Some("tract-1".to_owned());
+        Summary {
+            format: FORMAT,
+            program: "0.1.0".to_owned(),
+            cases: CasesReport { total: 15, valid: 7, invalid: 5, left_open: 3 },
+            origins: vec![Origin::new(serde_json::json!({ "operators": ["Shape", "Size"], "seed": 7 }), &parts)],
+            runtimes: vec![runtime],
+            new: (0..12)
+                .map(|number| FindingReport { known_as: known_as().filter(|_| number == 0), ..finding.clone() })
+                .collect(),
+            companies: vec![CompanyReport {
+                runtime: "tract/typed".to_owned(),
+                what: "panics".to_owned(),
+                cases: vec!["Shape@28 float[1]".to_owned(), "Shape@28 float[2]".to_owned()],
+            }],
+            known: (0..10).map(known).collect(),
+            fixed: vec![known(0)],
+            not_reached: NotReached {
+                of: 471,
+                cells: (1..=22).map(|number| format!("Shape-{number} float")).collect(),
+            },
+            cost: Cost { wall: 3700.25, cpu: None, runtimes: spent(), stages: spent() },
+        }
+    }
+
+    #[test]
+    fn a_summary_with_everything_in_it_fits_on_a_screen() {
+        insta::assert_snapshot!(full().markdown(), @r#"
+        # 13 new findings
+
+        15 cases: 46 % valid, 33 % invalid, 20 % left open.
+
+        - operators Shape, Size; seed 7; 15 cases. **Incomplete**: shard 1/30 was killed after 5 cases, shard 4/30 is not there, shard 5/30 is not there, shard 6/30 is not there, shard 7/30 is not there, shard 8/30 is not there, and 22 more
+
+        | runtime | version | agreed | tolerated | unsupported | wrong | unclassified | cells answered |
+        |---|---|---:|---:|---:|---:|---:|---:|
+        | tract/typed | 0.23.9 | 1 | 2 | 3 | 4 | 5 | 6 of 471 |
+
+        ## New: 13
+
+        1. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches, known as `tract-1`<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        2. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        3. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        4. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        5. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        6. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        7. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        8. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        9. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+        10. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
+
+        And 2 more, see `summary.json`.
+
+        tract/typed panics: 2 cases as nodes of one model, each right alone; see `companies`.
+
+        ## Known: 9 of 10 met
+
+        `tract-9` 9 times, `tract-8` 8 times, `tract-7` 7 times, `tract-6` 6 times, `tract-5` 5 times, `tract-4` 4 times, `tract-3` 3 times, `tract-2` 2 times, and 1 more
+
+        ## Fixed: 1
+
+        - `tract-0` no longer shows: Too many of them are \<wrong\>. Close it: `crosscheck run 'Shape@28 float[1]'`
+
+        ## Not reached: 22 of 471 cells
+
+        Shape-1 float, Shape-2 float, Shape-3 float, Shape-4 float, Shape-5 float, Shape-6 float, Shape-7 float, Shape-8 float, Shape-9 float, Shape-10 float, Shape-11 float, Shape-12 float, Shape-13 float, Shape-14 float, Shape-15 float, Shape-16 float, Shape-17 float, Shape-18 float, Shape-19 float, Shape-20 float, and 2 more, see `coverage.html`
+
+        ## Cost
+
+        1h 1m 40s, CPU time not known. Of all threads: tract/typed 1m 1s, tract/typed 1m 1s.
+        "#);
+    }
+
+    #[test]
+    fn a_summary_with_everything_in_it_fits_the_schema() {
+        let schema = serde_json::from_str(include_str!("../../docs/summary.schema.json")).unwrap();
+        let summary = serde_json::from_str(&full().json()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&summary).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+
+    #[test]
+    fn a_summary_as_junit_fails_where_something_is_new() {
+        let junit = full().junit(&CoverageReport { runtimes: vec![], cells: vec![], rules: vec![] });
+        let counts = |suite: &str| {
+            let line = junit.lines().find(|line| line.contains(&format!("<testsuite name=\"{suite}\""))).unwrap();
+            ["tests", "skipped", "failures"].map(|what| {
+                let (_, rest) = line.split_once(&format!(" {what}=\"")).unwrap();
+                rest.split_once('"').unwrap().0.parse::<u64>().unwrap()
+            })
+        };
+        assert_eq!(counts("findings"), [13, 0, 13]);
+        assert_eq!(counts("known issues"), [11, 10, 0]);
     }
 
     #[test]
