@@ -2,7 +2,7 @@
 # Builds the fuzz targets for ClusterFuzzLite and OSS-Fuzz, in a checkout: each into $OUT, with its seeds beside it, and the
 # onnxruntime library that all of them load. Both services set OUT, WORK, SANITIZER and FUZZING_ENGINE; so may anyone:
 #     mkdir -p /tmp/out /tmp/work
-#     OUT=/tmp/out WORK=/tmp/work SANITIZER=none RUSTUP_TOOLCHAIN=nightly .clusterfuzzlite/build.sh
+#     OUT=/tmp/out WORK=/tmp/work SANITIZER=address RUSTUP_TOOLCHAIN=nightly .clusterfuzzlite/build.sh
 set -euo pipefail
 
 # The targets show libFuzzer how the runtimes react, and have a mutator that only libFuzzer calls.
@@ -22,6 +22,6 @@ for target in $targets; do
 done
 
 # A target that is run fetches the library into the cache. There is no network where it will be fuzzed, so the library goes
-# beside it.
+# beside it, for every user to read.
 XDG_CACHE_HOME="$WORK/cache" "$OUT/any" -runs=1
-cp "$WORK"/cache/onnx-crosscheck/onnxruntime-*/libonnxruntime.so "$OUT"
+install -m 755 "$WORK"/cache/onnx-crosscheck/onnxruntime-*/libonnxruntime.so "$OUT"
