@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
 use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId};
 use crate::model::Job;
@@ -19,7 +19,7 @@ use crate::model::Job;
 /// What a runtime may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// For one job.
+    /// For one job. One whose process waits for the machine is given up to [`PATIENCE`] times as long.
     pub time: Duration,
     /// Of its whole process, in bytes.
     pub memory: u64,
@@ -31,6 +31,9 @@ impl Default for Limits {
     }
 }
 
+/// How many times the limit a job may take that has not had the processor for as long as the limit: a busy machine is no
+/// hang of a runtime.
+const PATIENCE: u32 = 30;
 /// How long a runtime may take to open.
 const READY: Duration = Duration::from_mins(2);
 /// How often a job that takes long is looked at.
@@ -296,6 +299,7 @@ impl Process {
     /// What came of the job under way; an error if the process is of no use any more.
     fn next(&mut self, limits: Limits) -> Result<Execution, Execution> {
         let mut began = Instant::now();
+        let mut spent_before = None;
         let (outcome, message) = loop {
             match self.answers.next(LOOK) {
                 Next::Execution(execution) => return Ok(execution),
@@ -305,18 +309,17 @@ impl Process {
                 Next::Garbage { what, lost: true } => break (Outcome::Garbled, what),
                 Next::Ready(_) => break (Outcome::Garbled, "it says that it is ready in mid-batch".to_owned()),
                 Next::End => break self.end(),
-                Next::Nothing { progress: true } => began = Instant::now(),
-                Next::Nothing { progress: false } if began.elapsed() >= limits.time => {
-                    break (Outcome::TimedOut, format!("no answer within {:?}", limits.time));
-                }
+                Next::Nothing { progress: true } => (began, spent_before) = (Instant::now(), None),
                 Next::Nothing { progress: false } => {
-                    let taken = memory(self.child.id()).unwrap_or(0);
-                    if taken > limits.memory {
+                    let used = Used::of(self.child.id()).unwrap_or_default();
+                    if used.memory > limits.memory {
                         let mib = 1 << 20;
-                        break (
-                            Outcome::OutOfMemory,
-                            format!("{} MiB of at most {}", taken / mib, limits.memory / mib),
-                        );
+                        let message = format!("{} MiB of at most {}", used.memory / mib, limits.memory / mib);
+                        break (Outcome::OutOfMemory, message);
+                    }
+                    let spent = used.time.saturating_sub(*spent_before.get_or_insert(used.time));
+                    if is_over(limits.time, began.elapsed(), used.waits.then_some(spent)) {
+                        break (Outcome::TimedOut, format!("no answer within {:?}", limits.time));
                     }
                 }
             }
@@ -367,13 +370,33 @@ fn listen(mut errors: impl Read, words: &Mutex<VecDeque<u8>>, notices: Option<&S
     }
 }
 
-/// How many bytes of memory a process takes.
-fn memory(process: u32) -> Option<u64> {
-    let pid = Pid::from_u32(process);
-    let mut system = System::new();
-    let what = ProcessRefreshKind::nothing().with_memory();
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
-    system.process(pid).map(sysinfo::Process::memory)
+/// What a process takes.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    /// In bytes.
+    memory: u64,
+    /// Of processors, since it was started.
+    time: Duration,
+    /// Whether it would go on if only the machine let it.
+    waits: bool,
+}
+
+impl Used {
+    fn of(process: u32) -> Option<Used> {
+        let pid = Pid::from_u32(process);
+        let mut system = System::new();
+        let what = ProcessRefreshKind::nothing().with_memory().with_cpu();
+        system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, what);
+        let process = system.process(pid)?;
+        let time = Duration::from_millis(process.accumulated_cpu_time());
+        let waits = matches!(process.status(), ProcessStatus::Run | ProcessStatus::UninterruptibleDiskSleep);
+        Some(Used { memory: process.memory(), time, waits })
+    }
+}
+
+/// Whether a job has had its time: so much has passed, and the process, if it waits for the machine, has spent so much.
+fn is_over(limit: Duration, passed: Duration, spent: Option<Duration>) -> bool {
+    passed >= limit && (spent.is_none_or(|spent| spent >= limit) || passed >= limit * PATIENCE)
 }
 
 /// Ctrl-C is meant for this program, which ends its workers itself.
@@ -395,4 +418,21 @@ fn signal(status: ExitStatus) -> Option<i32> {
 #[cfg(not(unix))]
 fn signal(_: ExitStatus) -> Option<i32> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_is_no_hang_and_a_hang_is_one_on_any_machine() {
+        let seconds = Duration::from_secs;
+        for (passed, spent, expected) in
+            [(1, None, false), (2, None, true), (2, Some(2), true), (9, Some(1), false), (60, Some(1), true)]
+        {
+            assert_eq!(is_over(seconds(2), seconds(passed), spent.map(seconds)), expected, "{passed} {spent:?}");
+        }
+        let used = Used::of(std::process::id()).unwrap();
+        assert!(used.memory > 1 << 20 && used.time <= seconds(3600), "{} {:?}", used.memory, used.time);
+    }
 }
