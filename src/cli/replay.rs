@@ -17,7 +17,7 @@ use crate::tensor::{ABSOLUTE, RELATIVE};
 /// Run test data in the layout of ONNX on every runtime, with the stored outputs as one more witness
 ///
 /// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, as the backend tests of the `onnx`
-/// package. Models of Shape, Flatten and Reshape are held to the specification, bit for bit; those of other operators to
+/// package. Models of Shape, Flatten, Reshape and Size are held to the specification, bit for bit; those of other operators to
 /// the stored outputs, where floating-point numbers may be a little off.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*")]

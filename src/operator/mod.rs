@@ -8,6 +8,7 @@ mod flatten;
 mod reshape;
 mod rule;
 mod shape;
+mod size;
 pub mod sonnx;
 
 use std::fmt;
@@ -20,7 +21,7 @@ pub use rule::{Rule, Text};
 use crate::tensor::{ElementType, Tensor};
 
 /// Every operator under test.
-pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE];
+pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE, &size::SIZE];
 
 /// The name of an operator under test.
 pub type OperatorName = &'static str;
@@ -57,7 +58,7 @@ pub struct Version {
     pub inputs: &'static [InputSpec],
 }
 
-/// An attribute that a version declares. None of the three operators has a required one.
+/// An attribute that a version declares. No operator has a required one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AttributeSpec {
     pub name: &'static str,
@@ -65,7 +66,7 @@ pub struct AttributeSpec {
     pub role: Role,
 }
 
-/// An input that a version declares. None of the three operators has an optional one.
+/// An input that a version declares. No operator has an optional one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InputSpec {
     pub name: &'static str,

@@ -80,7 +80,7 @@ fn assert_rejects(expectation: &Expectation, rule: Rule) {
 #[test]
 fn the_versions_make_as_many_cells_as_the_operator_documents_have() {
     let cells = |name| operator(name).versions.iter().map(|v| v.element_types.len()).sum::<usize>();
-    assert_eq!((cells("Shape"), cells("Flatten"), cells("Reshape")), (162, 144, 165));
+    assert_eq!((cells("Shape"), cells("Flatten"), cells("Reshape"), cells("Size")), (162, 144, 165, 146));
 }
 
 #[test]
@@ -92,6 +92,7 @@ fn the_versions_are_those_of_the_operator_documents() {
         rows("Reshape"),
         [(1, 3), (5, 15), (13, 16), (14, 16), (19, 20), (21, 22), (23, 23), (24, 24), (25, 26)]
     );
+    assert_eq!(rows("Size"), [(1, 15), (13, 16), (19, 20), (21, 22), (23, 23), (24, 24), (25, 26)]);
     let names = |types: &[ElementType]| types.iter().map(|t| t.name()).collect::<BTreeSet<_>>();
     let version = |name: &str, opset| operator(name).version_at(opset).unwrap();
     assert_eq!(names(version("Flatten", 8).element_types), BTreeSet::from(["float16", "float", "double"]));
@@ -404,6 +405,41 @@ fn reshape_1_without_a_shape() {
 }
 
 #[test]
+fn size_counts_the_elements() {
+    let rows: &[(&[i64], i64)] = &[
+        (&[], 1),
+        (&[1], 1),
+        (&[7], 7),
+        (&[2, 3, 4], 24),
+        (&[0], 0),
+        (&[0, 3], 0),
+        (&[2, 0, 3], 0),
+        (&[0, 0], 0),
+        (&[1, 1, 1, 1, 1, 1, 1, 1, 2], 2),
+    ];
+    for (dims, count) in rows {
+        for opset in opsets("Size", 1) {
+            let expectation = operator("Size").evaluate(opset, &[], &[Some(data(ElementType::Float, dims))]);
+            let outputs = expectation.outputs().unwrap();
+            assert_eq!(
+                (outputs[0].dims(), outputs[0].int64s()),
+                (&[][..], Some(vec![*count])),
+                "Size@{opset} {dims:?}"
+            );
+            assert!(matches!(expectation, Expectation::Defined(_)), "Size@{opset} {dims:?}");
+        }
+    }
+}
+
+#[test]
+fn size_counts_elements_and_not_bytes() {
+    for element_type in operator("Size").version_at(NEWEST_OPSET).unwrap().element_types {
+        let expectation = operator("Size").evaluate(NEWEST_OPSET, &[], &[Some(data(*element_type, &[3, 1]))]);
+        assert_eq!(expectation, Expectation::Defined(vec![Tensor::scalar(3)]), "{element_type}");
+    }
+}
+
+#[test]
 fn vast_dims_never_wrap() {
     let vast = 1 << 32;
     assert_rejects(&flatten(11, &[vast, vast, 0], Some(2)), Rule::VastDims);
@@ -411,6 +447,8 @@ fn vast_dims_never_wrap() {
     assert_eq!(expectation.rule(), Some(Rule::VastDims));
     assert_eq!(expectation.outputs().unwrap()[0].dims(), [0, 1]);
     assert_eq!(shape(28, &[vast, vast, 0], &[]).outputs().unwrap()[0].int64s().unwrap(), [vast, vast, 0]);
+    let size = operator("Size").evaluate(28, &[], &[Some(data(ElementType::Float, &[vast, vast, 0]))]);
+    assert_eq!((size.rule(), size.outputs()), (Some(Rule::VastDims), Some(&[Tensor::scalar(0)][..])));
 }
 
 #[test]

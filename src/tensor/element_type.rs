@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// An element type of an ONNX tensor (`TensorProto.DataType`).
 ///
-/// Declared in the order in which Shape, Flatten and Reshape came to accept them, so that the types of an operator
+/// Declared in the order in which the operators came to accept them, so that the types of an operator
 /// version are always a prefix of [`ElementType::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub enum ElementType {
@@ -139,7 +139,7 @@ const TABLE: [Row; 26] = {
 };
 
 impl ElementType {
-    /// Every element type, in the order in which the three operators came to accept them.
+    /// Every element type, in the order in which the operators came to accept them.
     pub const ALL: [ElementType; 26] = {
         use ElementType::*;
         [

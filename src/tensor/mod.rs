@@ -178,6 +178,11 @@ impl Tensor {
         Tensor { element_type: ElementType::Int64, dims: vec![len], elements: Elements::Packed(bytes.into()) }
     }
 
+    /// A rank-0 int64 tensor: what Size answers.
+    pub fn scalar(value: i64) -> Tensor {
+        Tensor { dims: Vec::new(), ..Tensor::vector(&[value]) }
+    }
+
     /// The same elements with other dims, sharing them.
     ///
     /// # Errors
