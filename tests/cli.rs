@@ -88,7 +88,7 @@ fn what_is_no_case_ends_with_2_and_names_the_column() {
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(error.contains("column 10: expected an element type"), "{error}");
     for arguments in
-        [&["run", "Shape@28 float[2]", "--runtimes", "onnxruntme"][..], &["campaign", "--operator", "size"]]
+        [&["run", "Shape@28 float[2]", "--runtimes", "onnxruntme"][..], &["campaign", "--operator", "squeeze"]]
     {
         let (code, _, error) = run(arguments);
         assert_eq!(code, 2, "{error}");
