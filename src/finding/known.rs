@@ -9,6 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{Probe, Signature, minimize};
@@ -249,8 +250,9 @@ impl Known {
         let mut parts = self.signature.split(" | ");
         let mut next = || parts.next().unwrap_or_default();
         let (runtime, operator, discrepancies) = (next(), self.case().operator.name, (next(), next()).1);
-        let discrepancies =
-            discrepancies.split('+').filter_map(|id| Discrepancy::ALL.into_iter().find(|d| d.id() == id));
+        let discrepancies = discrepancies
+            .split('+')
+            .filter_map(|id| Discrepancy::value_variants().iter().find(|d| d.id() == id).copied());
         Mismatch {
             discrepancies: discrepancies.collect(),
             operator,

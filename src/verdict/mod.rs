@@ -93,30 +93,6 @@ pub enum Severity {
 }
 
 impl Discrepancy {
-    pub const ALL: [Discrepancy; 18] = {
-        use Discrepancy::*;
-        [
-            Crash,
-            Hang,
-            Memory,
-            Garbage,
-            Panic,
-            WrongCount,
-            WrongValue,
-            WrongDims,
-            WrongRank,
-            WrongType,
-            Truncates,
-            Undeclared,
-            RefusesValid,
-            ConfigurationsDisagree,
-            WiringsDisagree,
-            OpsetsDisagree,
-            AcceptsInvalid,
-            AcceptsLeniently,
-        ]
-    };
-
     pub fn severity(self) -> Severity {
         match self {
             Discrepancy::Crash | Discrepancy::Hang | Discrepancy::Memory | Discrepancy::Garbage => Severity::Crash,

@@ -15,7 +15,7 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use prost::Message;
 use serde::Serialize;
 
-use self::quote::{operator_version, quotes};
+use self::quote::quotes;
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use super::minimize::Sighting;
 use super::{Extent, Known, Ledger, Probe, Shown};
@@ -156,7 +156,8 @@ impl Report {
         }
         let versions = Versions::of(&case);
         let context = context! {
-            title => title.clone(), expected => expected.clone(), remark, quotes => Value::from(Serde(&quotes)), actual => Value::from(Serde(&actual)),
+            title => title.clone(), expected => expected.clone(), remark,
+            quotes => Value::from(Serde(&quotes)), actual => Value::from(Serde(&actual)),
             what => format!("{} {}", sentence_with_stop(&wrong_words), instead(id, &expected, &actual, mismatch)),
             cause => known.as_ref().map(|known| known.cause.clone()),
             fixed => known.as_ref().and_then(fixed),
@@ -548,10 +549,3 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("main.rs", include_str!("templates/main.rs")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
 ];
-
-/// Such as `Reshape-14`, of the case of a report.
-impl Report {
-    pub fn operator_version(&self) -> String {
-        operator_version(&self.generated.case)
-    }
-}

@@ -37,7 +37,7 @@ impl Quote {
 }
 
 /// Such as `Reshape-14`.
-pub(super) fn operator_version(case: &Case) -> String {
+fn operator_version(case: &Case) -> String {
     let since = case.operator.version_at(case.opset).map_or(0, |version| version.since);
     format!("{}-{since}", case.operator)
 }
