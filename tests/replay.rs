@@ -110,7 +110,7 @@ fn a_runtime_that_deviates_ends_with_1_and_is_named() {
 }
 
 #[test]
-fn outputs_of_the_three_operators_are_held_to_every_bit() {
+fn outputs_of_the_operators_under_test_are_held_to_every_bit() {
     let root = tempfile::tempdir().unwrap();
     let stored = floats(&[0.0, 1.000_000_1]);
     let folder =
