@@ -101,6 +101,10 @@ fn purpose(case: &Case) -> &'static str {
             "If input tensor has shape (d_0, d_1, ... d_n) then the output will have shape (d_0 X d_1 ... d_(axis-1), \
              d_axis X d_(axis+1) ... X dn)."
         }
+        ("Size", _) => {
+            "Takes a tensor as input and outputs a int64 scalar that equals to the total number of elements of the input \
+             tensor."
+        }
         (_, Some(1)) => "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor.",
         _ => {
             "First input is the data tensor, second input is a shape tensor which specifies the output shape. It outputs \
@@ -113,7 +117,7 @@ fn purpose(case: &Case) -> &'static str {
 fn defined(case: &Case, mismatch: &Mismatch) -> String {
     if mismatch.discrepancies.contains(&Discrepancy::WrongType) {
         return match case.operator.name {
-            "Shape" => "The output is declared as `tensor(int64)`.".to_owned(),
+            "Shape" | "Size" => "The output is declared as `tensor(int64)`.".to_owned(),
             _ => "Input and output have the same element type: both are of the type `T`.".to_owned(),
         };
     }
