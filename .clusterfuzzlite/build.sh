@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets for ClusterFuzzLite and OSS-Fuzz, in a checkout: each into $OUT, with its seeds beside it, and the
 # onnxruntime library that all of them load. Both services set OUT, WORK, SANITIZER and FUZZING_ENGINE; so may anyone:
-#     mkdir -p /tmp/out /tmp/work
-#     OUT=/tmp/out WORK=/tmp/work SANITIZER=address RUSTUP_TOOLCHAIN=nightly .clusterfuzzlite/build.sh
+#     mkdir -p target/out target/work
+#     OUT=$PWD/target/out WORK=$PWD/target/work SANITIZER=address RUSTUP_TOOLCHAIN=nightly .clusterfuzzlite/build.sh
 set -euo pipefail
 
 # The targets show libFuzzer how the runtimes react, and have a mutator that only libFuzzer calls.

@@ -32,14 +32,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 /// A folder in which every mismatch is new, or else one with the ledger that the program is built with.
 fn folder(is_new: bool) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    if is_new {
-        fs::create_dir(folder.path().join("known")).unwrap();
-        for kind in ["in-house", "onnxruntime", "tract"] {
-            fs::write(folder.path().join(format!("known/{kind}.toml")), "").unwrap();
-        }
-    }
-    folder
+    if is_new { folder::without_known_issues() } else { tempfile::tempdir().unwrap() }
 }
 
 /// All that a campaign left, but for how long it took and how fast it was.

@@ -6,9 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use folder::{files, files_without_cost, summary};
+use folder::{files, files_without_cost, summary, without_known_issues};
 use serde_json::Value;
-use tempfile::TempDir;
 
 fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
@@ -37,16 +36,6 @@ fn assert_fits_the_schema(summary: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(summary).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
-}
-
-/// An empty ledger, so that every mismatch is new.
-fn without_known_issues() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("known")).unwrap();
-    for kind in ["in-house", "onnxruntime", "tract"] {
-        fs::write(folder.path().join(format!("known/{kind}.toml")), "").unwrap();
-    }
-    folder
 }
 
 const CAMPAIGN: [&str; 7] = ["campaign", "--runtimes", "in-house,tract", "--cases", "12000", "--seed", "9"];

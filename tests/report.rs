@@ -15,6 +15,7 @@ use onnx_crosscheck::finding::{Known, Ledger, Probe, load};
 use onnx_crosscheck::runtime::provision::{ONNXRUNTIME_VERSION, REFERENCE_VERSION, onnxruntime_library};
 use onnx_crosscheck::runtime::{self, select};
 use onnx_crosscheck::verdict::{Discrepancy, Mismatch};
+use python::python;
 use serde_json::Value;
 
 /// Issues that are gone in the release under test, so their programs say that it is right.
@@ -81,10 +82,6 @@ fn reports() -> &'static Path {
 
 fn entries(runtime: &str) -> impl Iterator<Item = &'static Known> {
     ledger().entries.iter().filter(move |known| known.runtime_name() == runtime)
-}
-
-fn python(packages: &[&str]) -> PathBuf {
-    python::python(packages)
 }
 
 /// The packages that a reproducer for the release under test asks for.

@@ -2,12 +2,13 @@
 //! wiring, by runtime.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
 use super::examine::Examination;
 use super::form;
-use crate::case::{Generated, Wiring};
+use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
@@ -128,14 +129,14 @@ impl Coverage {
         let new = || CellCoverage { runtimes: runtimes(), sample: None, findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);
-        let text = case.to_string();
-        if cell.sample.as_ref().is_none_or(|kept| is_shorter(&text, kept)) {
-            cell.sample = Some(text.clone());
+        let is_better = |kept: &String| fits(case, kept.len()) && is_shorter(&case.to_string(), kept);
+        if cell.sample.as_ref().is_none_or(is_better) {
+            cell.sample = Some(case.to_string());
         }
         for (id, judgement) in ids.iter().zip(&examination.judgements) {
             if let Judgement::Wrong(found) = judgement {
                 let sentences: Vec<&str> = found.iter().map(|d| d.sentence()).collect();
-                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), text.clone());
+                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), case.to_string());
             }
         }
     }
@@ -226,6 +227,22 @@ fn keep_shortest(findings: &mut BTreeMap<String, String>, finding: String, case:
     if is_shorter(&case, kept) {
         *kept = case;
     }
+}
+
+/// Room for so many bytes of text, which is not kept.
+struct Room(usize);
+
+impl fmt::Write for Room {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
+        Ok(())
+    }
+}
+
+/// Whether the text of a case is of so many bytes at the most. No more of it is written than tells, since this is asked of
+/// every case.
+fn fits(case: &Case, bytes: usize) -> bool {
+    write!(Room(bytes), "{case}").is_ok()
 }
 
 /// Whether a case is shorter than another, or comes first in the alphabet of equally long ones.

@@ -90,8 +90,8 @@ impl Shared<'_> {
 /// Runs a campaign until its end or until `stop` is set, and then as far as the blocks under way. `progress` is called
 /// now and then with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
 ///
-/// The cases are those of the source from the one to begin with on, without a gap, so that a campaign of as many cases is the same
-/// on every machine.
+/// The cases are those of the source from the one to begin with on, without a gap, so that a campaign of as many cases is
+/// the same on every machine.
 ///
 /// # Errors
 /// If a runtime cannot be opened, or the journal cannot be written.

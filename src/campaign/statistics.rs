@@ -80,6 +80,16 @@ pub struct Times {
 }
 
 impl Times {
+    /// What the program itself did, by name.
+    pub fn stages(&self) -> [(&'static str, Duration); 4] {
+        [
+            ("generating", self.generating),
+            ("modelling", self.modelling),
+            ("judging", self.judging),
+            ("counting", self.counting),
+        ]
+    }
+
     fn add(&mut self, part: &Times) {
         self.generating += part.generating;
         self.modelling += part.modelling;

@@ -220,12 +220,7 @@ fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) 
 /// Where the time went, of all threads together.
 fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let times = &statistics.times;
-    let own = [
-        ("generating", times.generating),
-        ("modelling", times.modelling),
-        ("judging", times.judging),
-        ("counting", times.counting),
-    ];
+    let own = times.stages();
     let whole: Duration = times.executing.iter().chain(own.iter().map(|(_, time)| time)).sum();
     let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
     let runtimes = statistics.runtimes.iter().zip(&times.executing);

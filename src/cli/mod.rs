@@ -93,7 +93,7 @@ struct PlaceArguments {
     /// Run the runtimes in this process, for a debugger: a crash or a hang is then the end
     #[arg(long, global = true)]
     in_process: bool,
-    /// How long a runtime may take for a case
+    /// How long a runtime may take for a case; one that waits for a busy machine gets more
     #[arg(long, global = true, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     time_limit: Duration,
     /// How much memory the process of a runtime may take

@@ -251,6 +251,11 @@ impl JudgementReport {
     }
 }
 
+/// A text as code in Markdown.
+pub(super) fn code(text: &str) -> String {
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
 /// A message on one line, cut where it gets long.
 pub fn one_line(message: &str) -> String {
     cut(message, 240)

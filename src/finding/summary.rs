@@ -13,8 +13,9 @@ use minijinja::{Environment, Value};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
 
+use super::report::code;
 use super::{Finding, Known, Ledger, one_line};
-use crate::campaign::{CellReport, CoverageReport, Header, Origin, RuntimeStatistics, Statistics, Times};
+use crate::campaign::{CellReport, CoverageReport, Header, Origin, RuntimeStatistics, Statistics};
 use crate::case::Case;
 use crate::operator::Rule;
 
@@ -299,25 +300,16 @@ impl KnownReport {
 
 impl Cost {
     fn new(statistics: &Statistics) -> Cost {
-        let Times { generating, modelling, executing, judging, counting, cpu } = &statistics.times;
-        let spent = |on: &str, time: &Duration| Spent { on: on.to_owned(), seconds: seconds(*time) };
-        let runtimes = statistics.runtimes.iter().zip(executing);
-        let stages =
-            [("generating", generating), ("modelling", modelling), ("judging", judging), ("counting", counting)];
+        let times = &statistics.times;
+        let spent = |on: &str, time: Duration| Spent { on: on.to_owned(), seconds: seconds(time) };
+        let runtimes = statistics.runtimes.iter().zip(&times.executing);
         Cost {
             wall: seconds(statistics.elapsed),
-            cpu: (!cpu.is_zero()).then_some(seconds(*cpu)),
-            runtimes: runtimes.map(|(runtime, time)| spent(&runtime.id.to_string(), time)).collect(),
-            stages: stages.iter().map(|(stage, time)| spent(stage, time)).collect(),
+            cpu: (!times.cpu.is_zero()).then_some(seconds(times.cpu)),
+            runtimes: runtimes.map(|(runtime, time)| spent(&runtime.id.to_string(), *time)).collect(),
+            stages: times.stages().iter().map(|(stage, time)| spent(stage, *time)).collect(),
         }
     }
-}
-
-/// A text as code in Markdown.
-fn code(text: &str) -> String {
-    let fence = if text.contains('`') { "``" } else { "`" };
-    let gap = if text.contains('`') { " " } else { "" };
-    format!("{fence}{gap}{text}{gap}{fence}")
 }
 
 /// A text in Markdown that means nothing but itself.

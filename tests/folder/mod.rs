@@ -4,7 +4,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use onnx_crosscheck::runtime::KINDS;
 use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder with an empty ledger, in which every mismatch is new.
+pub fn without_known_issues() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("known")).unwrap();
+    for kind in KINDS {
+        fs::write(folder.path().join(format!("known/{}.toml", kind.name)), "").unwrap();
+    }
+    folder
+}
 
 /// Every file below a folder.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, String> {

@@ -140,7 +140,8 @@ impl Reproducer<'_> {
         let text = super::render(
             "repro.py",
             context! {
-                title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)), levels, check => Value::from(Serde(self.check())), error_is_right,
+                title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
+                levels, check => Value::from(Serde(self.check())), error_is_right,
                 apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime",
                 acceptable => files.collect::<Vec<_>>(), expected => self.expected(),
             },
@@ -161,7 +162,8 @@ impl Reproducer<'_> {
         let numbers = acceptable.iter().any(|text| text.starts_with("is::"));
         let commands = vec!["cargo run --release".to_owned()];
         let context = context! {
-            title => self.title, version => self.version(), commands => commands.clone(), models => Value::from(Serde(&models)), setups, check => Value::from(Serde(self.check())), pinned,
+            title => self.title, version => self.version(), commands => commands.clone(),
+            models => Value::from(Serde(&models)), setups, check => Value::from(Serde(self.check())), pinned,
             apart => self.needs_a_process(), acceptable, error_is_right, expected => self.expected(), strings, numbers,
         };
         let files = vec![

@@ -1,9 +1,9 @@
 //! What was seen, in words that need no term of this project.
 
 use crate::case::{Case, Declared, Encoding, Wiring, describe};
-use crate::finding::report::cut;
+use crate::finding::report::{code, cut};
 use crate::model::Job;
-use crate::operator::{Answer, Expectation};
+use crate::operator::{Answer, Expectation, OPERATORS};
 use crate::runtime::table::REFERENCE;
 use crate::runtime::{Execution, Outcome, Reason, Stage};
 use crate::tensor::Tensor;
@@ -72,7 +72,10 @@ pub(super) fn did(execution: &Execution) -> String {
         Stage::Load => "when the model is loaded",
         Stage::Run => "when it is run",
     };
-    let message = || code(&cut(&execution.message, LONGEST));
+    let message = || match cut(&execution.message, LONGEST) {
+        nothing if nothing.is_empty() => "(no message)".to_owned(),
+        words => code(&words),
+    };
     match &execution.outcome {
         Outcome::Answer(outputs) => {
             let words = outputs.iter().map(|output| match output.native_type {
@@ -186,17 +189,6 @@ pub(super) fn feeds(job: &Job) -> Vec<String> {
     job.feeds.iter().map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
-/// A text as code in Markdown.
-pub(super) fn code(text: &str) -> String {
-    if text.is_empty() {
-        "(no message)".to_owned()
-    } else if text.contains('`') {
-        format!("`` {text} ``")
-    } else {
-        format!("`{text}`")
-    }
-}
-
 /// A sentence without its full stop.
 pub(super) fn without_stop(sentence: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
@@ -207,7 +199,7 @@ pub(super) fn uncapitalized(sentence: &str) -> String {
     let mut characters = sentence.chars();
     match characters.next() {
         // A name keeps its capital: Flatten, Reshape-1, Shape.
-        Some(first) if !["Flatten", "Reshape", "Shape"].iter().any(|name| sentence.starts_with(name)) => {
+        Some(first) if !OPERATORS.iter().any(|operator| sentence.starts_with(operator.name)) => {
             first.to_lowercase().chain(characters).collect()
         }
         _ => sentence.to_owned(),
