@@ -19,6 +19,10 @@ use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 /// The most elements that an operand of a case in company has: beyond that, copying them is all that takes time.
 const MOST_ELEMENTS: usize = 4096;
 
+/// The number of cases that a runtime is given at a time: enough that handing them over takes none, and so few that they
+/// are in the cache of the processor until they are looked at.
+const AT_A_TIME: usize = 256;
+
 /// How often something has to be answered for every time that it was not, before it is put into company: one case that is
 /// not answered costs its company several runs more.
 const LIKELY: u32 = 50;
@@ -164,6 +168,16 @@ impl<'a> Member<'a> {
         self.part.get_or_init(|| Part::new(case, tensors, &format!("case{}_", self.place)))
     }
 
+    /// Lets an answer hold what is expected in place of the same once more: answers wait until all runtimes have given
+    /// theirs.
+    fn share_with(&self, execution: &mut Execution) {
+        if let (Outcome::Answer(outputs), Some(expected)) =
+            (&mut execution.outcome, self.generated.expectation.outputs())
+        {
+            outputs.iter_mut().zip(expected).for_each(|(output, expected)| output.tensor.share_with(expected));
+        }
+    }
+
     fn job(&self) -> &Job {
         self.job.get_or_init(|| model::job(&self.generated.case, &self.generated.tensors))
     }
@@ -219,16 +233,18 @@ impl<'a> Companies<'a> {
         // What went wrong in company: who was in it, and what came of whom.
         let mut suspects: Vec<(Vec<usize>, Suspicion)> = Vec::new();
         while !companies.is_empty() || !alone.is_empty() {
-            let joined: Vec<Job> = companies.iter().map(|company| join(company, members)).collect();
-            let jobs: Vec<&Job> = joined.iter().chain(alone.iter().map(|&index| members[index].job())).collect();
+            let tried = last(&mut companies, AT_A_TIME / self.most.max(1));
+            let single = if tried.is_empty() { last(&mut alone, AT_A_TIME) } else { vec![] };
+            let joined: Vec<Job> = tried.iter().map(|company| join(company, members)).collect();
+            let jobs: Vec<&Job> = joined.iter().chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
             let mut executions = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
-            let (tried, single) = (std::mem::take(&mut companies), std::mem::take(&mut alone));
             for (company, execution) in tried.into_iter().zip(executions.by_ref()) {
                 match divided(execution, company.len()) {
                     Ok(parts) => {
-                        for (&index, execution) in company.iter().zip(parts) {
+                        for (&index, mut execution) in company.iter().zip(parts) {
+                            members[index].share_with(&mut execution);
                             if self.counts(&id, &members[index], &execution) {
                                 self.experience[place].learn(&members[index], &execution);
                                 done[index] = Some(execution);
@@ -247,7 +263,8 @@ impl<'a> Companies<'a> {
                     }
                 }
             }
-            for (index, execution) in single.into_iter().zip(executions) {
+            for (index, mut execution) in single.into_iter().zip(executions) {
+                members[index].share_with(&mut execution);
                 self.experience[place].learn(&members[index], &execution);
                 done[index] = Some(execution);
             }
@@ -349,6 +366,11 @@ enum Suspicion {
     Member(usize, Execution),
     /// It was not answered.
     Whole(Execution),
+}
+
+/// Takes the last of several, so many and at least one, if there are some.
+fn last<T>(several: &mut Vec<T>, count: usize) -> Vec<T> {
+    several.split_off(several.len().saturating_sub(count.max(1)))
 }
 
 /// The company without everyone that it goes wrong without.

@@ -18,7 +18,7 @@ mod run;
 mod runtimes;
 mod save;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,6 +62,7 @@ enum Command {
     #[command(name = worker::COMMAND, hide = true)]
     Worker {
         row: String,
+        folder: PathBuf,
     },
 }
 
@@ -146,7 +147,9 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
-        Command::Worker { row } => worker::serve(&row).map(|()| Ending::NothingWrong).map_err(Into::into),
+        Command::Worker { row, folder } => {
+            worker::serve(&row, &folder).map(|()| Ending::NothingWrong).map_err(Into::into)
+        }
     };
     match result {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,

@@ -16,7 +16,7 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::process::{Answers, Chunks, Isolated, Next, Protocol};
+use super::process::{Chunks, Exchange, Isolated, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
 use crate::case::Encoding;
@@ -111,21 +111,8 @@ impl Protocol for JsonLines {
         Ok(command)
     }
 
-    fn answers(&self) -> io::Result<Box<dyn Answers>> {
+    fn exchange(&self) -> io::Result<Box<dyn Exchange>> {
         Ok(Box::new(Lines { lines: None }))
-    }
-
-    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
-        for job in jobs {
-            let feeds = job.feeds.iter().map(|(name, tensor)| {
-                let proto = tensor_proto::write(name, tensor, Encoding::Raw);
-                (name.as_str(), STANDARD.encode(proto.encode_to_vec()))
-            });
-            let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
-            serde_json::to_writer(&mut *to, &question)?;
-            to.write_all(b"\n")?;
-        }
-        Ok(())
     }
 }
 
@@ -134,9 +121,10 @@ struct Lines {
     lines: Option<Receiver<Next>>,
 }
 
-impl Answers for Lines {
-    fn output(&mut self) -> io::Result<Stdio> {
-        Ok(Stdio::piped())
+impl Exchange for Lines {
+    fn start(&mut self, command: &mut Command) -> io::Result<()> {
+        command.stdout(Stdio::piped());
+        Ok(())
     }
 
     fn listen(&mut self, output: Option<ChildStdout>) -> Option<SyncSender<()>> {
@@ -164,7 +152,16 @@ impl Answers for Lines {
         None
     }
 
-    fn begin(&mut self) -> io::Result<()> {
+    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
+        for job in jobs {
+            let feeds = job.feeds.iter().map(|(name, tensor)| {
+                let proto = tensor_proto::write(name, tensor, Encoding::Raw);
+                (name.as_str(), STANDARD.encode(proto.encode_to_vec()))
+            });
+            let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
+            serde_json::to_writer(&mut *to, &question)?;
+            to.write_all(b"\n")?;
+        }
         Ok(())
     }
 

@@ -50,11 +50,8 @@ pub(super) trait Protocol {
     /// What to start. Its standard input is a pipe, and its standard error too.
     fn command(&self, row: &Row) -> Result<Command, String>;
 
-    /// Where its answers will come from.
-    fn answers(&self) -> io::Result<Box<dyn Answers>>;
-
-    /// Writes a batch of jobs to its standard input.
-    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()>;
+    /// What is to pass between it and this program.
+    fn exchange(&self) -> io::Result<Box<dyn Exchange>>;
 }
 
 /// What is written to a process, passed on to the thread that writes it in chunks, so that the process has something to do
@@ -67,6 +64,12 @@ pub(super) struct Chunks {
 /// As much as a pipe holds, in bytes.
 const CHUNK: usize = 1 << 16;
 
+impl Chunks {
+    pub(super) fn new(whole: Sender<Vec<u8>>) -> Chunks {
+        Chunks { begun: Vec::new(), whole }
+    }
+}
+
 impl Write for Chunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.begun.extend_from_slice(bytes);
@@ -78,22 +81,22 @@ impl Write for Chunks {
 
     /// If the process has ended, the first answer says so.
     fn flush(&mut self) -> io::Result<()> {
-        _ = self.whole.send(std::mem::replace(&mut self.begun, Vec::with_capacity(CHUNK)));
+        _ = self.whole.send(std::mem::take(&mut self.begun));
         Ok(())
     }
 }
 
-/// What a process answers.
-pub(super) trait Answers {
-    /// Where its standard output goes.
-    fn output(&mut self) -> io::Result<Stdio>;
+/// What a process is asked, and what it answers.
+pub(super) trait Exchange {
+    /// Called before the process is started: says where its standard output goes, and whatever it has to know.
+    fn start(&mut self, command: &mut Command) -> io::Result<()>;
 
     /// Called once the process runs, with its standard output if that is a pipe. Whatever is sent to the notices, when a
     /// NUL comes from its standard error, is a hint that there are answers.
     fn listen(&mut self, output: Option<ChildStdout>) -> Option<SyncSender<()>>;
 
-    /// Called before a batch is sent: everything before it is answered.
-    fn begin(&mut self) -> io::Result<()>;
+    /// Sends a batch of jobs, with its standard input at hand. Everything before it is answered.
+    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()>;
 
     /// The next answer, for which it waits so long.
     fn next(&mut self, wait: Duration) -> Next;
@@ -129,7 +132,7 @@ struct Process {
     child: Child,
     /// To a thread that writes, so that a process that reads nothing holds up nobody.
     input: Chunks,
-    answers: Box<dyn Answers>,
+    exchange: Box<dyn Exchange>,
     /// The last words on standard error.
     words: Arc<Mutex<VecDeque<u8>>>,
 }
@@ -164,7 +167,7 @@ impl Isolated {
     fn confirmed(&mut self, job: &Job, culprit: Execution) -> Execution {
         let Ok(mut process) = self.process() else { return culprit };
         let mut done = Vec::new();
-        if let Some(again) = process.run(&[job], self.protocol, self.limits, &mut done) {
+        if let Some(again) = process.run(&[job], self.limits, &mut done) {
             return again;
         }
         self.process = Some(process);
@@ -212,7 +215,7 @@ impl Runtime for Isolated {
         let mut done = Vec::with_capacity(jobs.len());
         while done.len() < jobs.len() {
             match self.process() {
-                Ok(mut process) => match process.run(&jobs[done.len()..], self.protocol, self.limits, &mut done) {
+                Ok(mut process) => match process.run(&jobs[done.len()..], self.limits, &mut done) {
                     None => self.process = Some(process),
                     Some(culprit) => {
                         drop(process);
@@ -235,8 +238,9 @@ impl Process {
         let failed = |reason: String| OpenError::new(&row.id, reason);
         let pipes = |error: io::Error| failed(format!("its process cannot be spoken with: {error}"));
         let mut command = protocol.command(row).map_err(failed)?;
-        let mut answers = protocol.answers().map_err(pipes)?;
-        command.stdin(Stdio::piped()).stdout(answers.output().map_err(pipes)?).stderr(Stdio::piped());
+        let mut exchange = protocol.exchange().map_err(pipes)?;
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        exchange.start(&mut command).map_err(pipes)?;
         apart_from_the_terminal(&mut command);
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|error| failed(format!("`{program}` cannot be started: {error}")))?;
@@ -250,18 +254,18 @@ impl Process {
                 && input.write_all(&chunk).is_ok()
             {}
         });
-        let notices = answers.listen(child.stdout.take());
+        let notices = exchange.listen(child.stdout.take());
         let words = Arc::new(Mutex::new(VecDeque::new()));
         let heard = Arc::clone(&words);
         thread::spawn(move || listen(errors, &heard, notices.as_ref()));
-        Ok(Process { child, input: Chunks { begun: Vec::new(), whole }, answers, words })
+        Ok(Process { child, input: Chunks::new(whole), exchange, words })
     }
 
     /// Waits for the first message.
     fn ready(&mut self, row: &Row) -> Result<String, OpenError> {
         let began = Instant::now();
         let reason = loop {
-            break match self.answers.next(LOOK) {
+            break match self.exchange.next(LOOK) {
                 Next::Ready(Ok(version)) => return Ok(version),
                 Next::Ready(Err(reason)) => reason,
                 Next::Garbage { what, .. } => format!("its first message cannot be read: {what}"),
@@ -275,15 +279,8 @@ impl Process {
     }
 
     /// Runs jobs. What came of a job that ended the process is given back; the jobs before it are done.
-    fn run(
-        &mut self,
-        jobs: &[&Job],
-        protocol: &dyn Protocol,
-        limits: Limits,
-        done: &mut Vec<Execution>,
-    ) -> Option<Execution> {
-        let asked = self.answers.begin().and_then(|()| protocol.write(jobs, &mut self.input));
-        if let Err(error) = asked.and_then(|()| self.input.flush()) {
+    fn run(&mut self, jobs: &[&Job], limits: Limits, done: &mut Vec<Execution>) -> Option<Execution> {
+        if let Err(error) = self.exchange.ask(jobs, &mut self.input).and_then(|()| self.input.flush()) {
             // The machine's fault: no job of a case is too large to be written.
             return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
         }
@@ -301,7 +298,7 @@ impl Process {
         let mut began = Instant::now();
         let mut spent_before = None;
         let (outcome, message) = loop {
-            match self.answers.next(LOOK) {
+            match self.exchange.next(LOOK) {
                 Next::Execution(execution) => return Ok(execution),
                 Next::Garbage { what, lost: false } => {
                     return Ok(Execution::without_answer(Outcome::Garbled, what));

@@ -1,45 +1,64 @@
 //! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
 //!
-//! Batches of jobs go to its standard input. Its standard output is a file, to which what came of a job is added as soon as
-//! it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of a batch a byte on
-//! standard error says that there is something to read.
+//! Batches of jobs are put into a file, whose length goes to the worker's standard input. What came of a job is put into
+//! another file as soon as it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of
+//! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
+//! the next batch. Standard output is nobody's but the runtime's: whatever comes there is held against the job under way.
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use tempfile::NamedTempFile;
+use memmap2::MmapMut;
+use serde::de::DeserializeOwned;
+use tempfile::TempDir;
 
-use super::process::{Answers, Chunks, Isolated, NOTICE, Next, Protocol};
+use super::process::{Chunks, Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
-use super::{Kind, Limits, OpenError, Row, Supply, provision};
+use super::{Execution, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
 
 /// The format of messages, which the first one begins with. It is raised when `Job` or `Execution` changes, since the worker
 /// of another version may have been built before that.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
-/// The subcommand that serves as a worker; its argument is a row as JSON.
+/// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
 
 /// How long the allocator of this program keeps free memory to itself, in milliseconds; -1 is for ever.
 const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 
-struct Frames;
+/// The files in the folder of a worker.
+const JOBS: &str = "jobs";
+const ANSWERS: &str = "answers";
+const OUTPUT: &str = "output";
+
+/// What the file of answers begins with: how far it is written, as a `u64` of the machine.
+const BEGINNING: usize = size_of::<u64>();
+/// How large the files stay from batch to batch, in bytes.
+const USUAL: usize = 1 << 20;
+
+/// Where files are kept in memory, on Linux.
+const MEMORY: &str = "/dev/shm";
+/// How much has to be free there, in bytes: a container may have little.
+const ROOM: u64 = 1 << 30;
+
+struct Files;
 
 /// Starts the worker of a row.
 ///
 /// # Errors
 /// If it cannot be started.
 pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
-    Isolated::start(row, &Frames, limits)
+    Isolated::start(row, &Files, limits)
 }
 
-impl Protocol for Frames {
+impl Protocol for Files {
     fn command(&self, row: &Row) -> Result<Command, String> {
         let kind = row.kind().map_err(|error| error.to_string())?;
         match row.state() {
@@ -64,25 +83,23 @@ impl Protocol for Frames {
         Ok(command)
     }
 
-    fn answers(&self) -> io::Result<Box<dyn Answers>> {
+    fn exchange(&self) -> io::Result<Box<dyn Exchange>> {
         Ok(Box::new(Messages::new()?))
-    }
-
-    fn write(&self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
-        let count = u32::try_from(jobs.len()).map_err(io::Error::other)?;
-        to.write_all(&count.to_le_bytes())?;
-        jobs.iter().try_for_each(|job| send(to, job))
     }
 }
 
-/// The messages that a worker adds to a file.
+/// The messages that a worker writes to a file, and the jobs that it reads from another.
 struct Messages {
-    /// To be added to by the worker.
-    file: NamedTempFile,
-    /// The same, to read from the beginning.
-    reader: File,
+    folder: TempDir,
+    jobs: File,
+    answers: File,
+    output: File,
+    /// A batch as it is written.
+    batch: Vec<u8>,
     /// What was read and not yet understood.
     unread: Vec<u8>,
+    /// How far the answers were read.
+    read: u64,
     pending: VecDeque<Next>,
     notices: Option<Receiver<()>>,
     is_first: bool,
@@ -92,37 +109,64 @@ struct Messages {
 impl Messages {
     fn new() -> io::Result<Messages> {
         let mut builder = tempfile::Builder::new();
-        let file = builder.append(true);
-        let file = if Path::new(MEMORY).is_dir() { file.tempfile_in(MEMORY) } else { file.tempfile() }?;
-        let reader = file.reopen()?;
-        let (unread, pending) = (Vec::new(), VecDeque::new());
-        Ok(Messages { file, reader, unread, pending, notices: None, is_first: true, has_ended: false })
+        builder.prefix("crosscheck-");
+        let folder = if has_room(Path::new(MEMORY)) { builder.tempdir_in(MEMORY) } else { builder.tempdir() }?;
+        let file = |name| {
+            File::options().read(true).append(name == OUTPUT).write(true).create(true).open(folder.path().join(name))
+        };
+        let (jobs, mut answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
+        answers.set_len(USUAL as u64)?;
+        answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
+        let (batch, unread, pending) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (notices, is_first, has_ended) = (None, true, false);
+        Ok(Messages {
+            folder,
+            jobs,
+            answers,
+            output,
+            batch,
+            unread,
+            read: BEGINNING as u64,
+            pending,
+            notices,
+            is_first,
+            has_ended,
+        })
     }
 
     /// Reads what the worker added. Gives back whether there was anything.
     fn read(&mut self) -> io::Result<bool> {
-        let read = self.reader.read_to_end(&mut self.unread)?;
+        self.answers.rewind()?;
+        let mut written = [0; BEGINNING];
+        self.answers.read_exact(&mut written)?;
+        let added = u64::from_ne_bytes(written).saturating_sub(self.read);
+        self.answers.seek(SeekFrom::Start(self.read))?;
+        self.read += (&mut self.answers).take(added).read_to_end(&mut self.unread)? as u64;
         let mut understood = 0;
-        while let Some((message, length)) = cut(&self.unread[understood..]) {
-            understood += length;
-            let next = match message {
-                Err(what) => Next::Garbage { what, lost: false },
-                Ok(bytes) if std::mem::take(&mut self.is_first) => Next::Ready(ready(bytes)),
-                Ok(bytes) => match postcard::from_bytes(bytes) {
-                    Ok(execution) => Next::Execution(execution),
+        while let Some(message) = message(&self.unread[understood..]) {
+            understood += LENGTH + message.len();
+            let next = if std::mem::take(&mut self.is_first) {
+                // Both sides have the files open: nothing stays behind, however they end.
+                _ = std::fs::remove_dir_all(self.folder.path());
+                Next::Ready(ready(message))
+            } else {
+                match postcard::from_bytes::<Result<Execution, String>>(message) {
+                    Ok(Ok(execution)) => Next::Execution(execution),
+                    Ok(Err(what)) => Next::Garbage { what, lost: false },
                     Err(error) => Next::Garbage { what: error.to_string(), lost: false },
-                },
+                }
             };
             self.pending.push_back(next);
         }
         self.unread.drain(..understood);
-        Ok(read > 0)
+        Ok(added > 0)
     }
 }
 
-impl Answers for Messages {
-    fn output(&mut self) -> io::Result<Stdio> {
-        Ok(self.file.as_file().try_clone()?.into())
+impl Exchange for Messages {
+    fn start(&mut self, command: &mut Command) -> io::Result<()> {
+        command.arg(self.folder.path()).stdout(Stdio::from(self.output.try_clone()?));
+        Ok(())
     }
 
     fn listen(&mut self, _: Option<ChildStdout>) -> Option<SyncSender<()>> {
@@ -131,10 +175,23 @@ impl Answers for Messages {
         Some(send)
     }
 
-    /// Empties the file: everything in it was understood.
-    fn begin(&mut self) -> io::Result<()> {
-        self.file.as_file().set_len(0)?;
-        self.reader.rewind()
+    /// Whatever was answered before was read: both files are written anew.
+    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
+        self.batch.clear();
+        for job in jobs {
+            self.batch = postcard::to_extend(job, std::mem::take(&mut self.batch)).map_err(io::Error::other)?;
+        }
+        let (count, length) = (jobs.len() as u64, self.batch.len() as u64);
+        if self.batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
+            self.jobs.set_len(USUAL as u64)?;
+            self.batch.shrink_to(USUAL);
+        }
+        self.jobs.rewind()?;
+        self.jobs.write_all(&self.batch)?;
+        self.answers.rewind()?;
+        self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
+        self.read = BEGINNING as u64;
+        to.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat())
     }
 
     fn next(&mut self, wait: Duration) -> Next {
@@ -147,6 +204,10 @@ impl Answers for Messages {
         let notice = self.notices.as_ref().map(|notices| notices.recv_timeout(wait));
         self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
         match self.read() {
+            // The worker of another version of this program knows nothing of the file.
+            Ok(false) if self.is_first && self.output.metadata().is_ok_and(|output| output.len() > 0) => {
+                Next::Ready(Err(OTHER_VERSION.to_owned()))
+            }
             Ok(progress) => {
                 self.pending.pop_front().unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
             }
@@ -155,47 +216,53 @@ impl Answers for Messages {
     }
 }
 
-/// Where files are kept in memory, on Linux.
-const MEMORY: &str = "/dev/shm";
+const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
-/// What stands before every message, so that whatever else a runtime writes to standard output is told from it, and is held
-/// against the job that wrote it.
-const MARK: [u8; 8] = *b"\x00\xf5msg\xf5\x00\xff";
+/// Whether files of any size that a job makes can be kept there.
+#[cfg(target_os = "linux")]
+fn has_room(folder: &Path) -> bool {
+    let found = nix::sys::statvfs::statvfs(folder);
+    found.is_ok_and(|found| found.blocks_available() * found.fragment_size() >= ROOM)
+}
 
-/// The first message among bytes, if it is there as a whole, and where it ends; an error is what stands in its place.
-fn cut(bytes: &[u8]) -> Option<(Result<&[u8], String>, usize)> {
-    let place = bytes.windows(MARK.len()).position(|window| window == MARK)?;
-    let (length, rest) = bytes[place + MARK.len()..].split_at_checked(4)?;
-    let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
-    let message = rest.get(..length)?;
-    let before = String::from_utf8_lossy(&bytes[..place]);
-    let found = if place == 0 { Ok(message) } else { Err(before.trim().chars().take(200).collect()) };
-    Some((found, bytes.len() - rest.len() + length))
+#[cfg(not(target_os = "linux"))]
+fn has_room(_: &Path) -> bool {
+    false
+}
+
+/// What stands before every message: how long it is, in bytes, as a `u32`.
+const LENGTH: usize = size_of::<u32>();
+
+/// The first message among bytes, if it is there as a whole.
+fn message(bytes: &[u8]) -> Option<&[u8]> {
+    let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
+    rest.get(..u32::from_le_bytes(*length) as usize)
 }
 
 /// The first message: the format of all others, and the version of the runtime or why it cannot be opened.
 fn ready(bytes: &[u8]) -> Result<String, String> {
-    match bytes.split_at_checked(4) {
-        Some((format, rest)) if format == FORMAT.to_le_bytes() => {
+    match bytes.split_first_chunk() {
+        Some((format, rest)) if *format == FORMAT.to_le_bytes() => {
             postcard::from_bytes::<Result<String, String>>(rest).map_err(|error| error.to_string()).flatten()
         }
-        _ => Err("its worker was built for another version of this program: install it again".to_owned()),
+        _ => Err(OTHER_VERSION.to_owned()),
     }
 }
 
 /// Serves as the worker of a row of one of the kinds that this program is built with.
 ///
 /// # Errors
-/// If standard input or output fails.
-pub fn serve(row: &str) -> io::Result<()> {
-    serve_with(row, |row| (row.kind()?.open)(row))
+/// If standard input or a file in the folder fails.
+pub fn serve(row: &str, folder: &Path) -> io::Result<()> {
+    serve_with(row, folder, |row| (row.kind()?.open)(row))
 }
 
 /// The whole of a program that is the worker of one kind, at one version.
 pub fn main(kind: &Kind) -> ExitCode {
     super::take_no_back_traces();
-    let row = std::env::args().nth(2).unwrap_or_default();
-    let served = serve_with(&row, |row| {
+    let mut arguments = std::env::args().skip(2);
+    let (row, folder) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
+    let served = serve_with(&row, Path::new(&folder), |row| {
         if row.kind == kind.name && row.id.version == kind.version {
             (kind.open)(row)
         } else {
@@ -211,53 +278,105 @@ pub fn main(kind: &Kind) -> ExitCode {
     }
 }
 
-fn serve_with(row: &str, open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, OpenError>) -> io::Result<()> {
+fn serve_with(
+    row: &str,
+    folder: &Path,
+    open: impl Fn(&Row) -> Result<Box<dyn super::Runtime>, OpenError>,
+) -> io::Result<()> {
     let row: Row = serde_json::from_str(row).map_err(io::Error::other)?;
     end_with_the_parent();
+    let (mut jobs, mut output) = (File::open(folder.join(JOBS))?, File::open(folder.join(OUTPUT))?);
+    let mut answers = Written::open(&folder.join(ANSWERS))?;
     let opened = open(&row);
     let version = match &opened {
         Ok(runtime) => Ok(runtime.id().version.clone()),
         Err(OpenError::Runtime { reason, .. } | OpenError::Table { reason, .. }) => Err(reason.clone()),
     };
-    let mut first = FORMAT.to_le_bytes().to_vec();
-    first.extend(postcard::to_stdvec(&version).map_err(io::Error::other)?);
-    let mut output = output()?;
-    answer(&mut output, &first)?;
+    let mut message = postcard::to_extend(&version, FORMAT.to_le_bytes().to_vec()).map_err(io::Error::other)?;
+    answers.add(&message)?;
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
-    // As much at a time as a pipe holds, so that the two ends seldom wait for each other.
-    let mut input = BufReader::with_capacity(1 << 16, io::stdin().lock());
+    let mut input = io::stdin().lock();
+    let mut batch = Vec::new();
+    let mut said = output.seek(SeekFrom::End(0))?;
     loop {
-        let mut count = [0; 4];
+        let [mut count, mut length] = [[0; 8]; 2];
         match input.read_exact(&mut count) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             read => read?,
         }
-        for _ in 0..u32::from_le_bytes(count) {
-            let job: Job = receive(&mut input)?;
-            answer(&mut output, &postcard::to_stdvec(&runtime.execute(&job)).map_err(io::Error::other)?)?;
+        input.read_exact(&mut length)?;
+        batch.clear();
+        batch.shrink_to(USUAL);
+        jobs.rewind()?;
+        (&mut jobs).take(u64::from_le_bytes(length)).read_to_end(&mut batch)?;
+        answers.begin()?;
+        let mut rest = &batch[..];
+        for _ in 0..u64::from_le_bytes(count) {
+            let job: Job = receive(&mut rest)?;
+            let execution = runtime.execute(&job);
+            let end = output.seek(SeekFrom::End(0))?;
+            let answer = if end == said { Ok(execution) } else { Err(words(&mut output, &mut said)?) };
+            message.clear();
+            message = postcard::to_extend(&answer, message).map_err(io::Error::other)?;
+            answers.add(&message)?;
         }
         notify()?;
     }
 }
 
-/// Adds a message to standard output, at once.
-fn answer(output: &mut File, message: &[u8]) -> io::Result<()> {
-    let length = u32::try_from(message.len()).map_err(io::Error::other)?;
-    output.write_all(&[&MARK, &length.to_le_bytes()[..], message].concat())
+/// What was written to a file since it was so long.
+fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(*length))?;
+    *length += file.read_to_end(&mut text)? as u64;
+    Ok(String::from_utf8_lossy(&text).trim().chars().take(200).collect())
 }
 
-/// Standard output as the file that it is, without a buffer.
-#[cfg(unix)]
-fn output() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+/// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.
+struct Written {
+    file: File,
+    map: MmapMut,
+    end: usize,
 }
 
-#[cfg(windows)]
-fn output() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
+impl Written {
+    fn open(path: &Path) -> io::Result<Written> {
+        let file = File::options().read(true).write(true).open(path)?;
+        // SAFETY: nobody but this process makes the file shorter, and nobody keeps a reference into it.
+        let map = unsafe { MmapMut::map_mut(&file)? };
+        Ok(Written { file, map, end: BEGINNING })
+    }
+
+    /// Begins anew.
+    fn begin(&mut self) -> io::Result<()> {
+        self.end = BEGINNING;
+        if self.map.len() > USUAL { self.resize(USUAL) } else { Ok(()) }
+    }
+
+    /// Adds a message, which is there as a whole or not at all.
+    fn add(&mut self, message: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(message.len()).map_err(io::Error::other)?;
+        let text = self.end + LENGTH;
+        let end = text + message.len();
+        if end > self.map.len() {
+            self.resize(end.next_power_of_two())?;
+        }
+        self.map[self.end..text].copy_from_slice(&length.to_le_bytes());
+        self.map[text..end].copy_from_slice(message);
+        self.end = end;
+        // SAFETY: the file begins with a u64, a map begins at a page, and it is written here alone while a batch is run.
+        let written = unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().cast()) };
+        written.store(end as u64, Ordering::Release);
+        Ok(())
+    }
+
+    fn resize(&mut self, length: usize) -> io::Result<()> {
+        self.file.set_len(length as u64)?;
+        // SAFETY: as where it is opened.
+        self.map = unsafe { MmapMut::map_mut(&self.file)? };
+        Ok(())
+    }
 }
 
 fn notify() -> io::Result<()> {
@@ -280,18 +399,11 @@ fn end_with_the_parent() {
 #[cfg(not(unix))]
 fn end_with_the_parent() {}
 
-fn send(to: &mut impl Write, job: &Job) -> io::Result<()> {
-    let bytes = postcard::to_stdvec(job).map_err(io::Error::other)?;
-    to.write_all(&u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes())?;
-    to.write_all(&bytes)
-}
-
-fn receive(from: &mut impl Read) -> io::Result<Job> {
-    let mut length = [0; 4];
-    from.read_exact(&mut length)?;
-    let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
-    from.read_exact(&mut bytes)?;
-    postcard::from_bytes(&bytes).map_err(io::Error::other)
+/// The first of what follows each other, which then begins with the next.
+fn receive<T: DeserializeOwned>(from: &mut &[u8]) -> io::Result<T> {
+    let (received, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
+    *from = rest;
+    Ok(received)
 }
 
 #[cfg(test)]
@@ -300,18 +412,17 @@ mod tests {
     use crate::case::{Generated, Generator};
     use crate::model;
     use crate::runtime::Execution;
-    use crate::runtime::liar;
+    use crate::runtime::{Outcome, liar};
 
     #[test]
-    fn jobs_and_what_comes_of_them_survive_the_pipe() {
+    fn jobs_and_what_comes_of_them_survive_the_way() {
         let generator = Generator::default();
         let mut honest = liar::honest().unwrap();
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
-            let mut pipe = Vec::new();
-            send(&mut pipe, &job).unwrap();
-            let read = receive(&mut pipe.as_slice()).unwrap();
+            let written = postcard::to_stdvec(&job).unwrap();
+            let read: Job = receive(&mut &written[..]).unwrap();
             assert_eq!((&read.model, &read.feeds), (&job.model, &job.feeds));
             let execution = honest.execute(&job);
             let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
@@ -319,47 +430,73 @@ mod tests {
         }
     }
 
-    /// What a worker writes, as far as it is understood.
-    fn understood(written: &[u8]) -> Vec<String> {
-        let mut messages = Messages::new().unwrap();
-        messages.file.write_all(written).unwrap();
+    /// What the program understands of what a worker writes, message by message.
+    fn understood(messages: &[Vec<u8>]) -> Vec<String> {
+        let mut exchange = Messages::new().unwrap();
+        let mut written = Written::open(&exchange.folder.path().join(ANSWERS)).unwrap();
         let mut seen = Vec::new();
-        loop {
-            seen.push(match messages.next(Duration::ZERO) {
+        for message in messages {
+            written.add(message).unwrap();
+            exchange.read().unwrap();
+            assert!(!exchange.read().unwrap(), "nothing is read twice");
+            seen.extend(exchange.pending.drain(..).map(|next| match next {
                 Next::Ready(ready) => format!("{ready:?}"),
                 Next::Execution(execution) => execution.message,
                 Next::Garbage { what, .. } => format!("garbage {what}"),
-                Next::Nothing { .. } | Next::End => return seen,
-            });
+                Next::Nothing { .. } | Next::End => panic!("a message is something"),
+            }));
         }
+        seen
     }
 
-    fn message(bytes: &[u8]) -> Vec<u8> {
-        [&MARK, &u32::try_from(bytes.len()).unwrap().to_le_bytes()[..], bytes].concat()
+    fn first() -> Vec<u8> {
+        postcard::to_extend(&Ok::<_, String>("1.0"), FORMAT.to_le_bytes().to_vec()).unwrap()
+    }
+
+    fn answer(message: &str) -> Vec<u8> {
+        let execution = Execution::without_answer(Outcome::TimedOut, message.to_owned());
+        postcard::to_stdvec(&Ok::<_, String>(execution)).unwrap()
     }
 
     #[test]
-    fn garbage_among_messages_is_held_against_the_job_that_wrote_it() {
-        let first =
-            message(&[&FORMAT.to_le_bytes()[..], &postcard::to_stdvec(&Ok::<_, String>("1.0")).unwrap()].concat());
-        let job = |name: &str| {
-            let execution = Execution::without_answer(super::super::Outcome::TimedOut, name.to_owned());
-            message(&postcard::to_stdvec(&execution).unwrap())
-        };
-        let written =
-            [&first[..], &job("a"), b"hello\n", &job("b"), &job("c"), &message(b"\xff"), &job("d")[..9]].concat();
-        let seen = understood(&written);
-        assert_eq!(seen[..4], ["Ok(\"1.0\")", "a", "garbage hello", "c"]);
-        assert!(seen[4].starts_with("garbage ") && seen.len() == 5, "{seen:?}");
-        let older = message(&[9, 9, 9, 9, 0]);
-        assert!(understood(&older)[0].contains("install it again"));
+    fn messages_of_any_size_are_read_as_they_are_written() {
+        let long = "x".repeat(3 * USUAL);
+        let garbage = postcard::to_stdvec(&Err::<Execution, _>("hello")).unwrap();
+        let seen = understood(&[first(), answer("a"), answer(&long), garbage, answer("b"), vec![255]]);
+        assert_eq!(seen[..5], ["Ok(\"1.0\")", "a", &long, "garbage hello", "b"]);
+        assert!(seen[5].starts_with("garbage ") && seen.len() == 6, "{:?}", seen[5]);
+        assert!(understood(&[vec![9, 9, 9, 9, 0]])[0].contains("install it again"));
+    }
+
+    #[test]
+    fn a_batch_takes_the_place_of_the_one_before() {
+        let mut exchange = Messages::new().unwrap();
+        let mut written = Written::open(&exchange.folder.path().join(ANSWERS)).unwrap();
+        let (to, rung) = std::sync::mpsc::channel();
+        let mut to = Chunks::new(to);
+        for message in [first(), answer(&"x".repeat(5 * USUAL))] {
+            written.add(&message).unwrap();
+        }
+        assert!(exchange.read().unwrap());
+        exchange.pending.clear();
+        let job = Job { model: vec![7], feeds: vec![] };
+        exchange.ask(&[&job, &job], &mut to).unwrap();
+        to.flush().unwrap();
+        assert_eq!(rung.recv().unwrap(), [2_u64.to_le_bytes(), 6_u64.to_le_bytes()].concat());
+        assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
+        written.begin().unwrap();
+        written.add(&answer("a")).unwrap();
+        assert!(exchange.read().unwrap());
+        assert_eq!(exchange.pending.len(), 1);
+        assert_eq!(exchange.answers.metadata().unwrap().len(), USUAL as u64);
     }
 
     #[test]
     fn no_bytes_are_too_much_for_it() {
         arbtest::arbtest(|u| {
             let bytes: Vec<u8> = u.arbitrary()?;
-            understood(&[&message(&bytes)[..], &bytes].concat());
+            understood(&[first(), bytes.clone()]);
+            assert!(message(&bytes).is_none_or(|message| message.len() < bytes.len()));
             Ok(())
         });
     }
@@ -367,13 +504,12 @@ mod tests {
     /// If this fails, raise `FORMAT`.
     #[test]
     fn the_format_of_messages_is_as_it_was() {
-        use crate::runtime::{Declaration, Gap, Outcome, Output, Reason, Stage};
+        use crate::runtime::{Declaration, Gap, Output, Reason, Stage};
         use crate::tensor::Tensor;
         let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))] };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = Vec::new();
-        send(&mut bytes, &job).unwrap();
-        let answer = Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared);
+        let mut bytes = postcard::to_stdvec(&job).unwrap();
+        let answer = Ok::<_, String>(Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared));
         bytes.extend(postcard::to_stdvec(&answer).unwrap());
         for outcome in [
             Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
@@ -382,10 +518,10 @@ mod tests {
         ] {
             bytes.extend(postcard::to_stdvec(&Execution::without_answer(outcome, String::new())).unwrap());
         }
-        assert_eq!(FORMAT, 1);
+        assert_eq!(FORMAT, 2);
         let expected: [&[u8]; 4] = [
-            &[19, 0, 0, 0, 2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
-            &[0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
+            &[2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[0, 0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
             &[1, 1, 10, 0, 0],
             &[2, 6, 0, 0, 8, 0, 0, 0],
         ];
