@@ -1,6 +1,6 @@
 //! `crosscheck save`: a case, such as a fuzzer's artifact, brought down to saved regressions.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{Ending, RuntimeArguments, read_case};
 use crate::case::Case;
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut runtimes = arguments.runtimes.open(&rows)?;
     for finding in &new {
         println!("{}\n    {}", finding.trigger.mismatch, finding.case);
-        println!("Saved {}", finding.save(Path::new(&arguments.output), &mut runtimes)?.display());
+        println!("Saved {}", finding.save(&arguments.output, &mut runtimes)?.display());
     }
     if !new.is_empty() {
         println!("Accept the snapshots with `cargo insta review`, and enter the issue with `crosscheck known add`.");

@@ -21,7 +21,7 @@ pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
-pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, pending_snapshot, snapshot};
+pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
 pub use report::{Report, one_line};
 pub use summary::{Outline, Summary};

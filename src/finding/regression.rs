@@ -8,7 +8,7 @@ use super::report::Report;
 use super::{Finding, Signature};
 use crate::campaign::Trigger;
 use crate::case::{Case, ParseCaseError};
-use crate::files::{read_text, write_whole};
+use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::Runtime;
 
 /// A saved case.
@@ -75,12 +75,10 @@ pub fn snapshot(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> String {
 
 /// A name for files: runtime, operator, verdict and the beginning of a hash of the signature.
 pub fn name(trigger: &Trigger) -> String {
-    use sha2::{Digest, Sha256};
     let mismatch = &trigger.mismatch;
     let verdict = mismatch.discrepancies.first().map_or("", |d| d.id());
-    let hash = Sha256::digest(Signature::of(trigger).to_string());
-    let hash = format!("{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2]);
-    format!("{}-{}-{verdict}-{hash}", mismatch.runtime_name(), mismatch.operator.to_lowercase())
+    let hash = sha256(Signature::of(trigger).to_string().as_bytes());
+    format!("{}-{}-{verdict}-{hash:.6}", mismatch.runtime_name(), mismatch.operator.to_lowercase())
 }
 
 impl Finding {
@@ -118,7 +116,7 @@ impl Finding {
 }
 
 /// A snapshot as insta leaves it for review.
-pub fn pending_snapshot(contents: &str) -> String {
+fn pending_snapshot(contents: &str) -> String {
     format!("---\nsource: {TEST}\nexpression: snapshot\n---\n{contents}\n")
 }
 

@@ -17,6 +17,7 @@ use super::report::code;
 use super::{Finding, Known, Ledger, one_line};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, RuntimeStatistics, Statistics};
 use crate::case::Case;
+use crate::files::reproduce;
 use crate::operator::Rule;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
@@ -199,7 +200,7 @@ impl Summary {
         environment.set_syntax(syntax.build().expect("the usual syntax"));
         environment.add_filter("code", |text: &str| code(text));
         environment.add_filter("plain", |text: &str| plain(text));
-        environment.add_filter("reproduce", |case: &str| code(&crate::files::reproduce(case)));
+        environment.add_filter("reproduce", |case: &str| code(&reproduce(case)));
         environment.add_filter("time", |seconds: f64| time(seconds));
         let rendered = environment.render_str(include_str!("summary.md"), Value::from(Serde(self)));
         rendered.expect("the template fits the summary")
@@ -221,7 +222,7 @@ impl Summary {
             status
         };
         let new = self.new.iter().map(|finding| {
-            let words = [&finding.signature, &finding.message, &crate::files::reproduce(&finding.case)];
+            let words = [&finding.signature, &finding.message, &reproduce(&finding.case)];
             let words = words.map(String::as_str).join("\n");
             TestCase::new(finding.name.as_str(), failed(&finding.what, &words))
         });

@@ -6,6 +6,7 @@ use std::str;
 use arbitrary::{Arbitrary, Unstructured};
 
 use crate::case::{Case, Generator};
+use crate::files::reproduce;
 use crate::operator::OPERATORS;
 
 /// The input of a target: a case, read from its notation.
@@ -21,7 +22,7 @@ impl Input {
 /// What `cargo fuzz fmt` shows: the command that runs the case.
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "crosscheck run {}", crate::files::quoted(&self.0.to_string()))
+        f.write_str(&reproduce(&self.0.to_string()))
     }
 }
 

@@ -21,6 +21,7 @@ pub use settings::{SETTINGS, Settings, SettingsError};
 
 use crate::campaign::{Examination, examine};
 use crate::case::{Case, Features, Generated};
+use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
 use crate::operator::OPERATORS;
@@ -187,13 +188,13 @@ fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<S
 fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
     let mut text = Vec::new();
     let case = finding.case.to_string();
-    let quoted = crate::files::quoted(&case);
+    let (run, save) = (reproduce(&case), format!("crosscheck save {}", quoted(&case)));
     let report = Report::new(&finding.case, runtimes);
     let written = writeln!(text, "\nNew finding: {}\n", finding.trigger.mismatch)
         .and_then(|()| report.write(&mut text, true))
         .and_then(|()| writeln!(text, "\n{}signature: {}\n", finding.extent, finding.signature()))
         .and_then(|()| writeln!(text, "Minimized in {} executions. Reproduce it with", finding.executions))
-        .and_then(|()| writeln!(text, "    crosscheck run {quoted}\nand save it with\n    crosscheck save {quoted}"));
+        .and_then(|()| writeln!(text, "    {run}\nand save it with\n    {save}"));
     written.expect("memory can be written to");
     String::from_utf8_lossy(&text).into_owned()
 }

@@ -48,7 +48,6 @@ pub enum TestDataError {
 /// A folder with a model.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
     model: Vec<u8>,
     /// The graph inputs that are fed.
     inputs: Vec<ValueInfoProto>,
@@ -117,7 +116,6 @@ impl Folder {
         }
         data_sets.sort_unstable();
         Ok(Folder {
-            path: path.to_owned(),
             inputs: fed_inputs(&graph),
             outputs: graph.output.len(),
             model,
@@ -142,11 +140,6 @@ impl Folder {
             Some(tensors(path, OUTPUT, self.outputs)?.into_iter().map(|(_, tensor)| tensor).collect())
         };
         Ok(DataSet { job: Job { model: self.model.clone(), feeds: names.zip(inputs).collect() }, outputs })
-    }
-
-    /// The name of the folder.
-    pub fn name(&self) -> String {
-        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
 
-use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version};
-use crate::operator::Answer;
+use super::{Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version};
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static FLATTEN: Operator = Operator {

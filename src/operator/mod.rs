@@ -9,7 +9,8 @@ mod reshape;
 mod rule;
 mod shape;
 mod size;
-pub mod sonnx;
+#[cfg(test)]
+mod sonnx;
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 pub use rule::{Rule, Text};
 
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, product};
 
 /// Every operator under test.
 pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE, &size::SIZE];
@@ -261,11 +262,7 @@ impl Operator {
 /// Whether the dims that are not zero multiply to more than 2^59: the elements would not fit in 2^63 bytes at 16 bytes an
 /// element, so a runtime that counts them, or their bytes, in 64 bits may find that it cannot.
 fn is_vast(dims: &[i64]) -> bool {
-    product_of_nonzero(dims).is_none_or(|n| n > 1 << 59)
-}
-
-fn product_of_nonzero(dims: &[i64]) -> Option<i128> {
-    crate::tensor::product(dims.iter().copied().filter(|&d| d != 0))
+    product(dims.iter().copied().filter(|&d| d != 0)).is_none_or(|n| n > 1 << 59)
 }
 
 impl Call<'_> {

@@ -13,11 +13,10 @@ fn operator(name: &str) -> &'static Operator {
 
 /// Counting-up bytes, so that moved elements can be told apart.
 fn data(element_type: ElementType, dims: &[i64]) -> Tensor {
+    let count = crate::tensor::element_count(dims).unwrap();
     if element_type == ElementType::String {
-        let count = crate::tensor::element_count(dims).unwrap();
         return Tensor::from_strings(dims.to_vec(), (0..count).map(|i| i.to_string().into_bytes()).collect()).unwrap();
     }
-    let count = crate::tensor::element_count(dims).unwrap();
     Tensor::from_element_bits(element_type, dims.to_vec(), (0..count as u128).map(|i| i * 7)).unwrap()
 }
 
@@ -79,7 +78,7 @@ fn assert_rejects(expectation: &Expectation, rule: Rule) {
 
 #[test]
 fn the_versions_make_as_many_cells_as_the_operator_documents_have() {
-    let cells = |name| operator(name).versions.iter().map(|v| v.element_types.len()).sum::<usize>();
+    let cells = |name| operator(name).cells();
     assert_eq!((cells("Shape"), cells("Flatten"), cells("Reshape"), cells("Size")), (162, 144, 165, 146));
 }
 

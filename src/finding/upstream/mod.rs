@@ -20,7 +20,7 @@ use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use super::minimize::Sighting;
 use super::{Extent, Known, Ledger, Probe, Shown};
 use crate::case::{Case, Encoding, Generated};
-use crate::files::{quoted, write_whole};
+use crate::files::{reproduce, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
 use crate::operator::{Expectation, NEWEST_OPSET};
@@ -184,7 +184,7 @@ impl Report {
             },
             platform => format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
             opset => versions.opset, ir => versions.ir, own_version => env!("CARGO_PKG_VERSION"),
-            command => format!("crosscheck run {}", quoted(&case.to_string())),
+            command => reproduce(&case.to_string()),
         };
         Report {
             name: name.clone(),
