@@ -111,7 +111,7 @@ fn dims(outputs: &[Tensor]) -> String {
 
 /// The rules for which an expectation of some case is what is asked for: of the catalogue, and of many cases drawn.
 fn rules_where(holds: impl Fn(&Expectation) -> bool) -> BTreeSet<String> {
-    let listed = OPERATORS.iter().flat_map(|operator| catalogue::entries(operator)).map(|entry| entry.case);
+    let listed = OPERATORS.iter().flat_map(|operator| catalogue::cases(operator));
     let generator = Generator::default();
     let drawn = (0..20_000).map(|index| generator.case(7, index).case);
     let expectations = listed.chain(drawn).map(|case| demand(&case)).filter(|expectation| holds(expectation));

@@ -25,9 +25,9 @@ pub struct Stream {
 impl Stream {
     /// The stream of a seed; `first` are cases that come even before the catalogue.
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
-        let entries = generator.operators().iter().flat_map(|operator| catalogue::entries(operator));
+        let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.operators().contains(&case.operator));
-        Stream { catalogue: first.chain(entries.map(|entry| entry.case)).collect(), generator, seed }
+        Stream { catalogue: first.chain(listed).collect(), generator, seed }
     }
 }
 

@@ -1,31 +1,28 @@
 //! The catalogue of targeted edge cases, kept as readable lines under `corpus/catalogue/`.
+//!
+//! A line is a case and what is demanded of it, which a test holds to the in-house implementation: the dims of the output,
+//! or its elements where they are computed; `reject RULE`; or `open RULE` and what the texts lean to.
 
 use super::{Case, ParseCaseError};
 use crate::operator::Operator;
 
-/// One line of the catalogue.
-#[derive(Debug)]
-pub struct Entry {
-    pub case: Case,
-    /// What the line says is demanded: the dims of the output, or its elements where they are computed; `reject RULE`; or
-    /// `open RULE` and what the texts lean to.
-    pub demand: &'static str,
-}
-
-/// The entries of an operator, in the order of its file.
+/// The edge cases of an operator, in the order of its file.
 ///
 /// # Panics
 /// If a line cannot be read; a test holds every line to it.
-pub fn entries(operator: &'static Operator) -> Vec<Entry> {
-    read(operator.catalogue).unwrap_or_else(|(line, error)| panic!("catalogue of {operator}, line {line}: {error}"))
+pub fn cases(operator: &'static Operator) -> Vec<Case> {
+    let lines = read(operator.catalogue);
+    let lines = lines.unwrap_or_else(|(line, error)| panic!("catalogue of {operator}, line {line}: {error}"));
+    lines.into_iter().map(|(case, _)| case).collect()
 }
 
-fn read(text: &'static str) -> Result<Vec<Entry>, (usize, ParseCaseError)> {
+/// Each case with its demand; an error is that of the line of a number.
+fn read(text: &'static str) -> Result<Vec<(Case, &'static str)>, (usize, ParseCaseError)> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|(number, line)| {
             let (case, demand) = line.rsplit_once("  # ").unwrap_or((line, ""));
-            Ok(Entry { case: case.parse().map_err(|error| (number, error))?, demand })
+            Ok((case.parse().map_err(|error| (number, error))?, demand))
         })
         .collect()
 }
@@ -64,7 +61,7 @@ mod tests {
             let entries = read(operator.catalogue).unwrap_or_else(|(line, error)| panic!("{operator}:{line}: {error}"));
             assert!(!entries.is_empty(), "{operator} has no edge cases");
             let mut seen = HashSet::new();
-            for Entry { case, demand: demanded } in &entries {
+            for (case, demanded) in &entries {
                 assert_eq!(case.operator, *operator);
                 assert_eq!(demand(case), *demanded, "{case}");
                 assert!(operator.catalogue.contains(&format!("{case}  # ")), "{case} is not written as it prints");
@@ -75,8 +72,8 @@ mod tests {
 
     #[test]
     fn every_rule_is_in_the_catalogue() {
-        let cases = OPERATORS.iter().flat_map(|operator| entries(operator));
-        let rules: HashSet<_> = cases.filter_map(|e| e.case.expectation(&e.case.tensors()).rule()).collect();
+        let cases = OPERATORS.iter().flat_map(|operator| cases(operator));
+        let rules: HashSet<_> = cases.filter_map(|case| case.expectation(&case.tensors()).rule()).collect();
         let missing: Vec<_> = Rule::ALL.into_iter().filter(|r| !rules.contains(r) && *r != Rule::NotInOpset).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }

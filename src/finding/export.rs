@@ -42,7 +42,7 @@ pub fn export(to: &Path, regressions: &[Regression]) -> Result<Exported, Regress
     let saved = regressions.iter().map(|regression| (regression.name.clone(), regression.case.clone()));
     let catalogue = OPERATORS.iter().flat_map(|operator| {
         let name = operator.name.to_lowercase();
-        (1..).zip(catalogue::entries(operator)).map(move |(number, entry)| (format!("{name}-{number:03}"), entry.case))
+        (1..).zip(catalogue::cases(operator)).map(move |(number, case)| (format!("{name}-{number:03}"), case))
     });
     let mut exported = Exported::default();
     let mut seen = HashSet::new();
