@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::campaign::{Contrary, examine};
 use crate::case::{Case, Generated, describe};
-use crate::operator::{Answer, Expectation, Text};
+use crate::operator::{Answer, Expectation, Rule, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Judgement, classes, reaction};
@@ -34,14 +34,7 @@ struct ExpectationReport {
     /// The outputs, or all that is tolerated; a refusal is `refusal`.
     answers: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<RuleReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct RuleReport {
-    id: &'static str,
-    sentence: &'static str,
-    source: &'static str,
+    rule: Option<Text>,
 }
 
 #[derive(Debug, Serialize)]
@@ -174,11 +167,7 @@ impl ExpectationReport {
                 ("unspecified", answers.collect())
             }
         };
-        let rule = expectation.rule().map(|rule| {
-            let Text { id, sentence, source } = *rule.text();
-            RuleReport { id, sentence, source }
-        });
-        ExpectationReport { kind, answers, rule }
+        ExpectationReport { kind, answers, rule: expectation.rule().map(Rule::text) }
     }
 }
 

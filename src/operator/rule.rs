@@ -33,7 +33,7 @@ pub enum Rule {
 }
 
 /// What is known of a [`Rule`].
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Text {
     /// Its name in output and in known issues, such as `axis-range`.
     pub id: &'static str,
@@ -77,201 +77,117 @@ impl Rule {
         ]
     };
 
-    pub const fn text(self) -> &'static Text {
+    pub const fn text(self) -> Text {
         match self {
             Rule::NotInOpset => {
-                const {
-                    &text(
-                        "not-in-opset",
-                        "The operator does not exist in this opset.",
-                        "ONNX versioning: operator sets",
-                    )
-                }
+                text("not-in-opset", "The operator does not exist in this opset.", "ONNX versioning: operator sets")
             }
             Rule::InputCount => {
-                const { &text("input-count", "A node has as many inputs as its operator declares.", "operator, Inputs") }
+                text("input-count", "A node has as many inputs as its operator declares.", "operator, Inputs")
             }
-            Rule::EmptyInput => {
-                const {
-                    &text(
-                        "empty-input",
-                        "The empty name leaves an input out, and only an optional input may be left out.",
-                        "IR, optional inputs and outputs",
-                    )
-                }
-            }
-            Rule::UndeclaredAttribute => {
-                const {
-                    &text(
-                        "undeclared-attribute",
-                        "A node carries no attribute that its operator version does not declare.",
-                        "operator, Attributes",
-                    )
-                }
-            }
+            Rule::EmptyInput => text(
+                "empty-input",
+                "The empty name leaves an input out, and only an optional input may be left out.",
+                "IR, optional inputs and outputs",
+            ),
+            Rule::UndeclaredAttribute => text(
+                "undeclared-attribute",
+                "A node carries no attribute that its operator version does not declare.",
+                "operator, Attributes",
+            ),
             Rule::AttributeKind => {
-                const {
-                    &text(
-                        "attribute-kind",
-                        "An attribute has the kind that its operator declares.",
-                        "operator, Attributes",
-                    )
-                }
+                text("attribute-kind", "An attribute has the kind that its operator declares.", "operator, Attributes")
             }
             Rule::DuplicateAttribute => {
-                const { &text("duplicate-attribute", "A node carries each attribute at most once.", "IR, nodes: attributes") }
+                text("duplicate-attribute", "A node carries each attribute at most once.", "IR, nodes: attributes")
             }
-            Rule::ElementType => {
-                const {
-                    &text(
-                        "element-type",
-                        "The data is of one of the types that the operator version lists.",
-                        "operator, Type Constraints",
-                    )
-                }
-            }
+            Rule::ElementType => text(
+                "element-type",
+                "The data is of one of the types that the operator version lists.",
+                "operator, Type Constraints",
+            ),
             Rule::ShapeType => {
-                const { &text("shape-type", "The shape is a tensor(int64).", "Reshape-5 and later, input `shape`") }
+                text("shape-type", "The shape is a tensor(int64).", "Reshape-5 and later, input `shape`")
             }
-            Rule::ShapeRank => {
-                const {
-                    &text(
-                        "shape-rank",
-                        "The shape is a tensor of rank 1; what one of another rank means is not said.",
-                        "Reshape-5 and later, input `shape`; IR, static tensor shapes (U6)",
-                    )
-                }
-            }
-            Rule::AxisRange => {
-                const {
-                    &text(
-                        "axis-range",
-                        "\"The value for axis must be in the range [-r, r], where r is the rank of the input tensor.\"",
-                        "Flatten-11 and later, attribute `axis`; [0, R] in Flatten-1 and 9",
-                    )
-                }
-            }
-            Rule::NegativeAxis => {
-                const {
-                    &text(
-                        "negative-axis",
-                        "\"The value for axis must be in the range [0, R], where R is the rank of the input tensor.\"",
-                        "Flatten-1 and 9, attribute `axis` (U5)",
-                    )
-                }
-            }
-            Rule::ScalarAxis => {
-                const {
-                    &text(
-                        "scalar-axis",
-                        "The rank of a scalar is 0, so 0 is the only axis that is in range; the default is 1.",
-                        "Flatten, attribute `axis` (U7)",
-                    )
-                }
-            }
-            Rule::ScalarData => {
-                const {
-                    &text(
-                        "scalar-data",
-                        "\"A tensor of rank >= axis.\" A scalar with axis 0 is one, though no text names the case.",
-                        "Flatten, input `input` (U7)",
-                    )
-                }
-            }
-            Rule::SeveralInferred => {
-                const {
-                    &text(
-                        "several-inferred",
-                        "\"At most one dimension of the new shape can be -1.\"",
-                        "Reshape, all versions",
-                    )
-                }
-            }
-            Rule::BelowMinusOne => {
-                const {
-                    &text(
-                        "below-minus-one",
-                        "A dimension is a size, 0 or -1; what a lower number means is not said.",
-                        "Reshape, all versions (U4)",
-                    )
-                }
-            }
-            Rule::ZeroPastRank => {
-                const {
-                    &text(
-                        "zero-past-rank",
-                        "\"A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from \
+            Rule::ShapeRank => text(
+                "shape-rank",
+                "The shape is a tensor of rank 1; what one of another rank means is not said.",
+                "Reshape-5 and later, input `shape`; IR, static tensor shapes (U6)",
+            ),
+            Rule::AxisRange => text(
+                "axis-range",
+                "\"The value for axis must be in the range [-r, r], where r is the rank of the input tensor.\"",
+                "Flatten-11 and later, attribute `axis`; [0, R] in Flatten-1 and 9",
+            ),
+            Rule::NegativeAxis => text(
+                "negative-axis",
+                "\"The value for axis must be in the range [0, R], where R is the rank of the input tensor.\"",
+                "Flatten-1 and 9, attribute `axis` (U5)",
+            ),
+            Rule::ScalarAxis => text(
+                "scalar-axis",
+                "The rank of a scalar is 0, so 0 is the only axis that is in range; the default is 1.",
+                "Flatten, attribute `axis` (U7)",
+            ),
+            Rule::ScalarData => text(
+                "scalar-data",
+                "\"A tensor of rank >= axis.\" A scalar with axis 0 is one, though no text names the case.",
+                "Flatten, input `input` (U7)",
+            ),
+            Rule::SeveralInferred => text(
+                "several-inferred",
+                "\"At most one dimension of the new shape can be -1.\"",
+                "Reshape, all versions",
+            ),
+            Rule::BelowMinusOne => text(
+                "below-minus-one",
+                "A dimension is a size, 0 or -1; what a lower number means is not said.",
+                "Reshape, all versions (U4)",
+            ),
+            Rule::ZeroPastRank => text(
+                "zero-past-rank",
+                "\"A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from \
                      the input tensor).\" Past the input's rank there is none to take.",
-                        "Reshape, all versions",
-                    )
-                }
-            }
-            Rule::ElementCount => {
-                const {
-                    &text(
-                        "element-count",
-                        "\"The input tensor's shape and the output tensor's shape are required to have the same number of \
+                "Reshape, all versions",
+            ),
+            Rule::ElementCount => text(
+                "element-count",
+                "\"The input tensor's shape and the output tensor's shape are required to have the same number of \
                      elements.\"",
-                        "Reshape, all versions",
-                    )
-                }
-            }
-            Rule::NotDivisible => {
-                const {
-                    &text(
-                        "not-divisible",
-                        "The value of -1 \"is inferred from the size of the tensor and the remaining dimensions\", and no size \
+                "Reshape, all versions",
+            ),
+            Rule::NotDivisible => text(
+                "not-divisible",
+                "The value of -1 \"is inferred from the size of the tensor and the remaining dimensions\", and no size \
                      gives this number of elements.",
-                        "Reshape, all versions",
-                    )
-                }
-            }
-            Rule::ZeroAndInferred => {
-                const {
-                    &text(
-                        "zero-and-inferred",
-                        "\"If the attribute 'allowzero' is set, it is invalid for the specified shape to contain both a zero \
+                "Reshape, all versions",
+            ),
+            Rule::ZeroAndInferred => text(
+                "zero-and-inferred",
+                "\"If the attribute 'allowzero' is set, it is invalid for the specified shape to contain both a zero \
                      value and -1, as the value of the dimension corresponding to -1 cannot be determined uniquely.\"",
-                        "Reshape-14 and later, attribute `allowzero` (U2)",
-                    )
-                }
-            }
-            Rule::CopiedZeroAndInferred => {
-                const {
-                    &text(
-                        "copied-zero-and-inferred",
-                        "A -1 beside a 0 that copies a dimension of size 0 can be any size; no text says which.",
-                        "Reshape, all versions (U1, onnx issue 6104)",
-                    )
-                }
-            }
-            Rule::AllowzeroValue => {
-                const {
-                    &text(
-                        "allowzero-value",
-                        "allowzero is 0 or 1; what another number means is not said.",
-                        "Reshape-14 and later, attribute `allowzero` (U3)",
-                    )
-                }
-            }
-            Rule::MissingShape => {
-                const {
-                    &text(
-                        "missing-shape",
-                        "What Reshape does without a shape is not said.",
-                        "Reshape-1, attribute `shape` (U8)",
-                    )
-                }
-            }
-            Rule::VastDims => {
-                const {
-                    &text(
-                        "vast-dims",
-                        "Dims that multiply past 64 bits are a valid shape when one of them is 0, but hardly a countable one.",
-                        "IR, static tensor shapes (U10)",
-                    )
-                }
-            }
+                "Reshape-14 and later, attribute `allowzero` (U2)",
+            ),
+            Rule::CopiedZeroAndInferred => text(
+                "copied-zero-and-inferred",
+                "A -1 beside a 0 that copies a dimension of size 0 can be any size; no text says which.",
+                "Reshape, all versions (U1, onnx issue 6104)",
+            ),
+            Rule::AllowzeroValue => text(
+                "allowzero-value",
+                "allowzero is 0 or 1; what another number means is not said.",
+                "Reshape-14 and later, attribute `allowzero` (U3)",
+            ),
+            Rule::MissingShape => text(
+                "missing-shape",
+                "What Reshape does without a shape is not said.",
+                "Reshape-1, attribute `shape` (U8)",
+            ),
+            Rule::VastDims => text(
+                "vast-dims",
+                "Dims that multiply past 64 bits are a valid shape when one of them is 0, but hardly a countable one.",
+                "IR, static tensor shapes (U10)",
+            ),
         }
     }
 
