@@ -120,8 +120,8 @@ impl Coverage {
         for wiring in wirings {
             count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
         }
-        let data = case.operands.first().and_then(|o| o.as_ref().map(|operand| operand.element_type));
-        let (Some(version), Some(element_type)) = (case.operator.version_at(case.opset), data) else { return };
+        let data = case.data().map(|data| data.element_type);
+        let (Some(version), Some(element_type)) = (case.version(), data) else { return };
         if !version.element_types.contains(&element_type) {
             return;
         }

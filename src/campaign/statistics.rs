@@ -190,8 +190,8 @@ impl Statistics {
                     let case = &generated.case;
                     let tally = Tally {
                         operator: case.operator.name,
-                        version: case.operator.version_at(case.opset).map_or(0, |version| version.since),
-                        element_type: case.operands.first().and_then(|o| o.as_ref().map(|o| o.element_type)),
+                        version: case.since(),
+                        element_type: case.data().map(|data| data.element_type),
                         gap: *gap,
                     };
                     *runtime.unsupported.entry(tally).or_default() += 1;

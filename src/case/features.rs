@@ -141,9 +141,9 @@ impl Size {
 impl Features {
     /// The features of a case.
     pub fn of(case: &Case) -> Features {
-        let version = case.operator.version_at(case.opset);
+        let version = case.version();
         let mut tags = Vec::new();
-        let data = case.operands.first().and_then(Option::as_ref);
+        let data = case.data();
         let rank = data.map_or(0, |operand| operand.dims.len());
         let declared = version.map_or(0, |version| version.inputs.len());
         // Of operands beyond those that are declared it only matters that they are there.

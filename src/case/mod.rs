@@ -19,7 +19,7 @@ pub use generate::{Generated, Generator, Intent};
 pub use notation::{MAX_LINE, ParseCaseError, describe};
 pub use variants::{Relation, Variant, variants};
 
-use crate::operator::{Attribute, Expectation, Operator};
+use crate::operator::{Attribute, Expectation, Operator, Version};
 use crate::tensor::{ElementType, Tensor, element_count};
 
 /// One call of one operator.
@@ -134,6 +134,14 @@ impl Operand {
         }
     }
 
+    /// Gives the operand another type. Elements that are written out are no elements of it, so it counts up instead.
+    pub fn retype(&mut self, element_type: ElementType) {
+        self.element_type = element_type;
+        if matches!(self.contents, Contents::Bits(_) | Contents::Strings(_)) {
+            self.contents = Contents::Count;
+        }
+    }
+
     /// The operand's tensor.
     pub fn tensor(&self) -> Tensor {
         self.contents.tensor(self.element_type, &self.dims)
@@ -141,6 +149,33 @@ impl Operand {
 }
 
 impl Case {
+    /// The version of the operator that holds at the opset, if the operator existed by then.
+    pub fn version(&self) -> Option<&'static Version> {
+        self.operator.version_at(self.opset)
+    }
+
+    /// The opset that brought that version; 0 if there is none.
+    pub fn since(&self) -> u8 {
+        self.version().map_or(0, |version| version.since)
+    }
+
+    /// The name of that version, such as `Reshape-14`.
+    pub fn operator_version(&self) -> String {
+        format!("{}-{}", self.operator, self.since())
+    }
+
+    /// The first operand, which is the tensor that is worked on, unless it is left out.
+    pub fn data(&self) -> Option<&Operand> {
+        self.operands.first()?.as_ref()
+    }
+
+    /// The same case with every operand in one wiring.
+    pub fn rewired(&self, wiring: Wiring) -> Case {
+        let mut case = self.clone();
+        case.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
+        case
+    }
+
     /// The tensors of the operands, in order. They are what both the expectation and the model are made of.
     pub fn tensors(&self) -> Vec<Option<Tensor>> {
         self.operands.iter().map(|operand| operand.as_ref().map(Operand::tensor)).collect()

@@ -48,7 +48,7 @@ pub fn complexity(case: &Case) -> Complexity {
 
 /// Whether the target shape is an attribute, as it was before it became an operand.
 fn is_old_form(case: &Case) -> bool {
-    let version = case.operator.version_at(case.opset);
+    let version = case.version();
     version.is_some_and(|v| v.attributes.iter().any(|spec| spec.role == Role::TargetShape))
 }
 
@@ -151,7 +151,7 @@ fn operand_counts(case: &Case, found: &mut Vec<Case>) {
 }
 
 fn attributes(case: &Case, found: &mut Vec<Case>) {
-    let version = case.operator.version_at(case.opset);
+    let version = case.version();
     let declared = |name: &str| version.is_some_and(|v| v.attributes.iter().any(|spec| spec.name == name));
     for (index, attribute) in case.attributes.iter().enumerate() {
         let without = with(case, |c| {
@@ -284,7 +284,7 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
         }
         return;
     };
-    let data = case.operands.first().and_then(Option::as_ref).map(|operand| operand.dims.clone()).unwrap_or_default();
+    let data = case.data().map(|data| data.dims.clone()).unwrap_or_default();
     let count = product(data.iter().copied()).and_then(|n| i64::try_from(n).ok());
     // The last is the same, written out.
     let mut simple = vec![vec![], vec![1], vec![-1], vec![0], data.clone(), target.clone()];
@@ -312,7 +312,7 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
 
 /// The case at a newer opset whose version has the target shape as an operand, where it is an attribute now.
 fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
-    let (Some(own), Some(newer)) = (case.operator.version_at(case.opset), case.operator.version_at(opset)) else {
+    let (Some(own), Some(newer)) = (case.version(), case.operator.version_at(opset)) else {
         return vec![];
     };
     let attribute = own.attributes.iter().find(|spec| spec.role == Role::TargetShape);
@@ -352,17 +352,11 @@ fn plainness(case: &Case, found: &mut Vec<Case>) {
         types.extend(ElementType::ALL);
         for element_type in types {
             if type_rank(place, element_type) < type_rank(place, operand.element_type) {
-                let plainer = |o: &mut Operand| {
-                    o.element_type = element_type;
-                    if matches!(o.contents, Contents::Bits(_) | Contents::Strings(_)) {
-                        o.contents = Contents::Count;
-                    }
-                };
-                found.push(set(&plainer));
+                found.push(set(&|o| o.retype(element_type)));
                 // A size that passes the address range in bytes does so in another type only with larger dims.
                 if operand.dims.iter().any(|&dim| dim > VAST) {
                     found.push(set(&|o| {
-                        plainer(o);
+                        o.retype(element_type);
                         o.dims.iter_mut().filter(|dim| **dim > VAST).for_each(|dim| *dim = 1 << 62);
                     }));
                 }
@@ -399,7 +393,7 @@ fn nearer(value: i64, rank: usize) -> Vec<i64> {
 fn sizes(case: &Case, found: &mut Vec<Case>) {
     found.push(all_ones(case));
     let target = case.target();
-    let rank = case.operands.first().and_then(Option::as_ref).map_or(0, |operand| operand.dims.len());
+    let rank = case.data().map_or(0, |data| data.dims.len());
     for (index, attribute) in case.attributes.iter().enumerate() {
         if let AttributeValue::Int(value) = attribute.value {
             for value in nearer(value, rank) {
@@ -407,7 +401,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
             }
         }
     }
-    if let Some(Some(data)) = case.operands.first() {
+    if let Some(data) = case.data() {
         for (index, &dim) in data.dims.iter().enumerate() {
             let simpler = [1, 0].into_iter().chain(nearer(dim, rank));
             for simpler in simpler.filter(|&d| d >= 0 && size(d) < size(dim)) {

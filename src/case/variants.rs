@@ -26,11 +26,7 @@ pub fn variants(generated: &Generated) -> Vec<Variant> {
     let case = &generated.case;
     let wirings =
         [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw), Wiring::Constant(Encoding::Raw)];
-    let rewired = wirings.into_iter().map(|wiring| {
-        let mut case = case.clone();
-        case.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
-        (Relation::Wiring, case)
-    });
+    let rewired = wirings.into_iter().map(|wiring| (Relation::Wiring, case.rewired(wiring)));
     let moved = neighbours(case).into_iter().map(|opset| (Relation::Opset, Case { opset, ..case.clone() }));
     rewired
         .chain(moved)
@@ -48,7 +44,7 @@ fn neighbours(case: &Case) -> Vec<u8> {
         return Vec::new();
     };
     let own = &versions[index];
-    let data = case.operands.first().and_then(|o| o.as_ref().map(|o| o.element_type));
+    let data = case.data().map(|data| data.element_type);
     [index.checked_sub(1), Some(index + 1)]
         .into_iter()
         .flatten()

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Probe;
-use crate::case::{Case, Contents, Wiring};
+use crate::case::{Case, Wiring};
 use crate::tensor::ElementType;
 use crate::verdict::Mismatch;
 
@@ -47,24 +47,16 @@ impl Extent {
             (version.since, shown(&Case { opset, ..case.clone() }))
         });
         let versions = versions.collect();
-        let listed = case.operator.version_at(case.opset).map_or(&[][..], |version| version.element_types);
+        let listed = case.version().map_or(&[][..], |version| version.element_types);
         let types = listed.iter().map(|&element_type| {
             let mut changed = case.clone();
             if let Some(Some(data)) = changed.operands.first_mut() {
-                data.element_type = element_type;
-                if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
-                    data.contents = Contents::Count;
-                }
+                data.retype(element_type);
             }
             (element_type, shown(&changed))
         });
         let types = types.collect();
-        let wirings = Wiring::ALL.into_iter().map(|wiring| {
-            let mut changed = case.clone();
-            changed.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
-            (wiring, shown(&changed))
-        });
-        let wirings = wirings.collect();
+        let wirings = Wiring::ALL.into_iter().map(|wiring| (wiring, shown(&case.rewired(wiring)))).collect();
         let configurations = probe.look(case, &mismatch.runtime).map_or_else(Vec::new, |sighting| {
             let shown = |here: &[Mismatch], unsupported: bool| match unsupported {
                 _ if here.contains(mismatch) => Shown::Yes,

@@ -181,10 +181,7 @@ fn with_versions(text: &str, id: &str, first: &str, last: &str) -> String {
 
 /// A minimized case with data of another type, where it is not the plain one.
 fn variations(case: &Case) -> Vec<Case> {
-    let plain = |operand: &Operand| operand.element_type == ElementType::Float;
-    let Some(Some(data)) = case.operands.first().filter(|data| !data.as_ref().is_some_and(plain)) else {
-        return vec![];
-    };
+    let Some(data) = case.data().filter(|data| data.element_type != ElementType::Float) else { return vec![] };
     let types = ElementType::ALL.into_iter().filter(|&element_type| element_type != data.element_type);
     let cases = types.map(|element_type| {
         let mut case = case.clone();

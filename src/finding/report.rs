@@ -87,11 +87,10 @@ impl Report {
         let ids = runtime::ids(runtimes);
         let examination = examine(&generated, runtimes, &ids);
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&examination.executions).collect();
-        let version = case.operator.version_at(case.opset).map_or(0, |version| version.since);
         let classes = classes(&results);
         Report {
             case: case.to_string(),
-            operator_version: format!("{}-{version}", case.operator),
+            operator_version: case.operator_version(),
             expectation: ExpectationReport::new(&generated.expectation),
             classes: classes
                 .iter()

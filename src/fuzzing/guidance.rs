@@ -37,8 +37,7 @@ pub(super) struct Observation {
 impl Observation {
     pub(super) fn of(generated: &Generated, examination: &Examination) -> Observation {
         let case = &generated.case;
-        let version = case.operator.version_at(case.opset).map(|version| version.since);
-        let data = case.operands.first().and_then(Option::as_ref);
+        let version = case.version().map(|version| version.since);
         let rule = generated.expectation.rule();
         let kind = match &generated.expectation {
             Expectation::Defined(_) => 0_u8,
@@ -53,7 +52,7 @@ impl Observation {
         others.extend(reactions.iter().map(|reaction| number((name, version, reaction))));
         Observation {
             outcomes: number((name, kind, rule, &reactions)),
-            cell: number((name, version, data.map(|data| data.element_type))),
+            cell: number((name, version, case.data().map(|data| data.element_type))),
             others,
         }
     }

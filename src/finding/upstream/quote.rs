@@ -21,7 +21,7 @@ const REPOSITORY: &str = "https://github.com/onnx/onnx/blob/main";
 impl Quote {
     /// From the document of the operator version that holds for a case.
     fn operator(case: &Case, text: &'static str) -> Quote {
-        let document = operator_version(case);
+        let document = case.operator_version();
         Quote { text, url: format!("{REPOSITORY}/docs/Changelog.md#{document}"), document }
     }
 
@@ -34,12 +34,6 @@ impl Quote {
         let document = "onnx.proto, TensorProto.uint64_data".to_owned();
         Quote { text, document, url: format!("{REPOSITORY}/onnx/onnx.proto") }
     }
-}
-
-/// Such as `Reshape-14`.
-fn operator_version(case: &Case) -> String {
-    let since = case.operator.version_at(case.opset).map_or(0, |version| version.since);
-    format!("{}-{since}", case.operator)
 }
 
 const SIGNATURE: &str = "The number of inputs and outputs in a node, their types, the set of attributes specified in a node \
@@ -61,14 +55,13 @@ const COPIED: &str = "A dimension could also be 0, in which case the actual dime
 /// The sentences that decide a case, and what they mean for it. There is at least one.
 pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
     let case = &generated.case;
-    let version = operator_version(case);
     let own = |text| Quote::operator(case, text);
     // A runtime that is ended or that panics is wrong whatever the rule is.
     let (mut quotes, remark) = match generated.expectation.rule() {
         None => (vec![own(purpose(case))], defined(case, mismatch)),
         Some(rule) => {
             let own_words = quoted(rule_at(rule, case)).map(own);
-            let (others, remark) = ruled(case, rule, &version);
+            let (others, remark) = ruled(case, rule);
             (own_words.into_iter().chain(others).collect(), remark)
         }
     };
@@ -78,9 +71,8 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
 
 /// The rule whose words stand in the document of the case's own version.
 fn rule_at(rule: Rule, case: &Case) -> Rule {
-    let since = case.operator.version_at(case.opset).map_or(0, |version| version.since);
     match rule {
-        Rule::AxisRange | Rule::ScalarAxis if since < 11 => Rule::NegativeAxis,
+        Rule::AxisRange | Rule::ScalarAxis if case.since() < 11 => Rule::NegativeAxis,
         Rule::ScalarAxis => Rule::AxisRange,
         rule => rule,
     }
@@ -93,7 +85,7 @@ fn quoted(rule: Rule) -> Option<&'static str> {
 
 /// What the operator is for.
 fn purpose(case: &Case) -> &'static str {
-    match (case.operator.name, case.operator.version_at(case.opset).map(|version| version.since)) {
+    match (case.operator.name, case.since()) {
         ("Shape", _) => {
             "Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor."
         }
@@ -105,7 +97,7 @@ fn purpose(case: &Case) -> &'static str {
             "Takes a tensor as input and outputs a int64 scalar that equals to the total number of elements of the input \
              tensor."
         }
-        (_, Some(1)) => "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor.",
+        (_, 1) => "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor.",
         _ => {
             "First input is the data tensor, second input is a shape tensor which specifies the output shape. It outputs \
              the reshaped tensor."
@@ -134,10 +126,11 @@ fn defined(case: &Case, mismatch: &Mismatch) -> String {
 }
 
 /// What a rule means for a case, and the words that say so where the rule itself has none of the operator's document.
-fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
-    let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
-    let declared = case.operator.version_at(case.opset).map_or(&[][..], |version| version.attributes);
-    let data = case.operands.first().and_then(Option::as_ref);
+fn ruled(case: &Case, rule: Rule) -> (Vec<Quote>, String) {
+    let version = case.operator_version();
+    let specs = case.version().map_or(&[][..], |version| version.inputs);
+    let declared = case.version().map_or(&[][..], |version| version.attributes);
+    let data = case.data();
     let rank = data.map_or(0, |data| data.dims.len());
     let signature = || vec![Quote::ir("nodes", SIGNATURE)];
     let names = |names: &mut dyn Iterator<Item = &str>| {
@@ -180,7 +173,7 @@ fn ruled(case: &Case, rule: Rule, version: &str) -> (Vec<Quote>, String) {
             (vec![Quote::ir("attributes", UNIQUE)], format!("This node carries {} twice.", twice()))
         }
         Rule::ElementType => {
-            let listed = case.operator.version_at(case.opset).map_or(&[][..], |version| version.element_types);
+            let listed = case.version().map_or(&[][..], |version| version.element_types);
             let listed: Vec<String> = listed.iter().map(|listed| format!("tensor({listed})")).collect();
             let given = data.map_or_else(String::new, |data| format!("tensor({})", data.element_type));
             (signature(), format!("The types of {version} are {}; this input is a {given}.", listed.join(", ")))
@@ -284,5 +277,5 @@ fn is_in_uint64_data(case: &Case) -> bool {
 }
 
 fn has_dim(case: &Case, wanted: fn(i64) -> bool) -> bool {
-    case.operands.first().and_then(Option::as_ref).is_some_and(|data| data.dims.iter().any(|&dim| wanted(dim)))
+    case.data().is_some_and(|data| data.dims.iter().any(|&dim| wanted(dim)))
 }
