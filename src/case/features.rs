@@ -6,9 +6,9 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Case, Contents, Declared, Encoding, MAX_RANK, Operand, Wiring};
-use crate::operator::{Attribute, AttributeKind, AttributeValue, OPERATORS, Role};
-use crate::tensor::{ElementType, element_count};
+use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use crate::operator::{AttributeKind, AttributeValue, OPERATORS, Role};
+use crate::tensor::ElementType;
 
 /// The features of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -313,56 +313,6 @@ impl fmt::Display for Size {
             Size::PastRank => "past-rank",
             Size::Vast => "vast",
         })
-    }
-}
-
-impl Operand {
-    /// The elements as int64, where they are of that type and few enough to be a shape.
-    pub fn int64s(&self) -> Option<Vec<i64>> {
-        if self.element_type != ElementType::Int64 || element_count(&self.dims).is_none_or(|count| count > MAX_RANK) {
-            return None;
-        }
-        match &self.contents {
-            Contents::Bits(bits) => {
-                Some(bits.iter().map(|&bits| u64::try_from(bits).unwrap_or_default().cast_signed()).collect())
-            }
-            contents => contents.tensor(self.element_type, &self.dims).int64s(),
-        }
-    }
-}
-
-/// Where a case has its target shape.
-pub(super) enum TargetPlace {
-    /// The place of an attribute.
-    Attribute(usize),
-    /// The place of an operand.
-    Operand(usize),
-}
-
-impl Case {
-    /// The target shape, as the attribute or the operand that it is.
-    pub fn target(&self) -> Option<Vec<i64>> {
-        match self.target_place()? {
-            TargetPlace::Attribute(place) => match &self.attributes[place].value {
-                AttributeValue::Ints(target) => Some(target.clone()),
-                _ => None,
-            },
-            TargetPlace::Operand(place) => self.operands[place].as_ref()?.int64s(),
-        }
-    }
-
-    /// The attribute or the operand that is the target shape at its opset; or the operand that would be at the newest.
-    pub(super) fn target_place(&self) -> Option<TargetPlace> {
-        let version = self.operator.version_at(self.opset)?;
-        let is_target = |attribute: &Attribute| {
-            version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == attribute.name)
-        };
-        if let Some(place) = self.attributes.iter().position(is_target) {
-            return Some(TargetPlace::Attribute(place));
-        }
-        let newest = self.operator.versions.last()?;
-        let place = newest.inputs.iter().position(|spec| spec.role == Role::TargetShape)?;
-        self.operands.get(place)?.as_ref().map(|_| TargetPlace::Operand(place))
     }
 }
 

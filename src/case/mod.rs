@@ -11,6 +11,7 @@ mod misread;
 mod notation;
 pub mod shrink;
 pub mod space;
+mod target;
 mod variants;
 
 pub use contents::Contents;

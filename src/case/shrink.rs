@@ -2,7 +2,7 @@
 //!
 //! Every step makes a case strictly simpler by [`complexity`], so any walk along such steps ends.
 
-use super::features::TargetPlace;
+use super::target::TargetPlace;
 use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
 use crate::tensor::{ElementType, element_count, product};
@@ -179,37 +179,18 @@ fn all_ones(case: &Case) -> Case {
             data.dims.fill(1);
         }
         if let Some(target) = c.target() {
-            set_target(c, vec![1; target.len()]);
+            c.set_target(vec![1; target.len()]);
         }
     })
 }
 
 /// The case with another target shape, if it has one.
 pub fn with_target(case: &Case, target: Vec<i64>) -> Case {
-    with(case, |c| set_target(c, target))
+    with(case, |c| c.set_target(target))
 }
 
 /// The name that undeclared attributes come down to.
 const UNDECLARED: &str = "undeclared";
-
-/// Sets the target shape, wherever the case has it.
-fn set_target(case: &mut Case, target: Vec<i64>) {
-    match case.target_place() {
-        Some(TargetPlace::Attribute(place)) => case.attributes[place].value = AttributeValue::Ints(target),
-        Some(TargetPlace::Operand(place)) => {
-            let Some(operand) = &mut case.operands[place] else { return };
-            let plain = Operand::vector(&target);
-            // A shape operand of a wrong rank keeps it, as far as its length lets it.
-            let dims = match (operand.dims.len(), plain.dims[0]) {
-                (0, 1) => vec![],
-                (0 | 1, length) => vec![length],
-                (rank, length) => (1..rank).map(|_| 1).chain([length]).collect(),
-            };
-            *operand = Operand { wiring: operand.wiring, dims, ..plain };
-        }
-        None => {}
-    }
-}
 
 fn ranks(case: &Case, found: &mut Vec<Case>) {
     let target = case.target();
@@ -259,7 +240,7 @@ fn ranks(case: &Case, found: &mut Vec<Case>) {
                 });
                 for target in shorter.into_iter().chain(smaller) {
                     let mut both = set(without(dims));
-                    set_target(&mut both, target);
+                    both.set_target(target);
                     found.push(both);
                 }
             }
@@ -417,7 +398,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
                         let mut target = target.clone().unwrap_or_default();
                         target[at] = scaled;
                         let mut both = with(case, set);
-                        set_target(&mut both, target);
+                        both.set_target(target);
                         found.push(both);
                     }
                 }
@@ -429,7 +410,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
             for simpler in [1].into_iter().chain(nearer(entry, rank)) {
                 let mut target = target.clone();
                 target[at] = simpler;
-                found.push(with(case, |c| set_target(c, target)));
+                found.push(with(case, |c| c.set_target(target)));
             }
         }
     }
