@@ -110,22 +110,25 @@ const WIRINGS: [(&str, Wiring); 8] = [
     ("constant(typed)", Wiring::Constant(Encoding::Typed)),
 ];
 
-/// A tensor as an operand is written, its elements cut after the first `most`.
-pub fn describe(tensor: &Tensor, most: usize) -> String {
+/// Elements of a tensor that are shown at the most.
+const SHOWN: usize = 16;
+
+/// A tensor as an operand is written, its elements cut where there are many.
+pub fn describe(tensor: &Tensor) -> String {
     struct Element(ElementType, u128);
     impl fmt::Display for Element {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             element(f, self.0, self.1)
         }
     }
-    let shown = 0..tensor.len().min(most);
+    let shown = 0..tensor.len().min(SHOWN);
     let elements: Vec<String> = match tensor.elements() {
         Elements::Packed(_) => {
             shown.map(|i| Element(tensor.element_type(), tensor.element_bits(i)).to_string()).collect()
         }
         Elements::Strings(strings) => shown.map(|i| quoted(&String::from_utf8_lossy(&strings[i]))).collect(),
     };
-    let rest = if tensor.len() > most { ",…" } else { "" };
+    let rest = if tensor.len() > SHOWN { ",…" } else { "" };
     format!("{}[{}]{{{}{rest}}}", tensor.element_type(), join(tensor.dims()), elements.join(","))
 }
 

@@ -16,9 +16,7 @@ use crate::tensor::{Tensor, are_close};
 use crate::verdict::{Discrepancy, Judgement, judge, reaction};
 
 /// What the stored outputs are called among the witnesses.
-pub const STORED: &str = "stored output";
-/// Elements of a tensor that are shown at the most.
-const SHOWN: usize = 16;
+const STORED: &str = "stored output";
 
 /// One data set of a folder, or a folder that could not be used.
 #[derive(Debug, Serialize)]
@@ -231,18 +229,18 @@ fn opinion(
 /// What is demanded, in words.
 fn demanded(expectation: &Expectation) -> String {
     match (expectation, expectation.outputs()) {
-        (Expectation::Defined(_), Some(outputs)) => list(outputs.iter()),
+        (Expectation::Defined(_), Some(outputs)) => list(outputs),
         (Expectation::Reject { rule, .. }, _) => format!("a refusal ({rule})"),
         (_, leaning) => {
-            let leaning = leaning.map_or("a refusal".to_owned(), |outputs| list(outputs.iter()));
+            let leaning = leaning.map_or("a refusal".to_owned(), list);
             let rule = expectation.rule().map(|rule| rule.to_string()).unwrap_or_default();
             format!("nothing for certain ({rule}); the texts lean to {leaning}")
         }
     }
 }
 
-fn list<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> String {
-    tensors.map(|tensor| describe(tensor, SHOWN)).collect::<Vec<_>>().join(", ")
+fn list(tensors: &[Tensor]) -> String {
+    tensors.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
 /// What came of it, in words.
@@ -250,8 +248,8 @@ fn shown(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answer(outputs) => {
             let outputs = outputs.iter().map(|output| match output.native_type {
-                Some(native) => format!("{} handed over as {}", describe(&output.tensor, SHOWN), native.name()),
-                None => describe(&output.tensor, SHOWN),
+                Some(native) => format!("{} handed over as {}", describe(&output.tensor), native.name()),
+                None => describe(&output.tensor),
             });
             outputs.collect::<Vec<_>>().join(", ")
         }

@@ -11,9 +11,6 @@ use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, S
 use crate::tensor::Tensor;
 use crate::verdict::{Judgement, classes, reaction};
 
-/// Elements of a tensor that are shown at the most.
-const SHOWN: usize = 16;
-
 /// One case, executed and judged; serializes to JSON.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -154,7 +151,7 @@ impl Report {
 
 impl ExpectationReport {
     fn new(expectation: &Expectation) -> ExpectationReport {
-        let text = |outputs: &Vec<Tensor>| outputs.iter().map(|t| describe(t, SHOWN)).collect::<Vec<_>>().join(", ");
+        let text = |outputs: &Vec<Tensor>| outputs.iter().map(describe).collect::<Vec<_>>().join(", ");
         let (kind, answers) = match expectation {
             Expectation::Defined(outputs) => ("defined", vec![text(outputs)]),
             Expectation::Reject { .. } => ("reject", vec!["refusal".to_owned()]),
@@ -176,7 +173,7 @@ impl ClassReport {
         let (kind, stage) = match outcome {
             Outcome::Answer(answered) => {
                 outputs.extend(answered.iter().map(|output| OutputReport {
-                    tensor: describe(&output.tensor, SHOWN),
+                    tensor: describe(&output.tensor),
                     native_type: output.native_type.map(NativeType::name),
                 }));
                 ("answer", None)
@@ -196,9 +193,7 @@ impl ClassReport {
         });
         ClassReport { kind, stage, outputs, reaction: reaction(outcome), message: message.to_owned(), runtimes }
     }
-}
 
-impl ClassReport {
     /// What came of the case, in one sentence.
     fn sentence(&self) -> String {
         let outputs = self.outputs.iter().map(|output| match output.native_type {

@@ -9,8 +9,6 @@ use crate::runtime::{Execution, Outcome, Reason, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement};
 
-/// Elements of a tensor that are shown at the most.
-const SHOWN: usize = 16;
 /// Characters of a message that are shown at the most.
 const LONGEST: usize = 600;
 
@@ -25,7 +23,7 @@ fn tensor_of(type_name: &str, tensor: &Tensor) -> String {
     if tensor.is_empty() {
         return format!("an empty {type_name} tensor of shape {dims:?}");
     }
-    let text = describe(tensor, SHOWN);
+    let text = describe(tensor);
     let elements = text.split_once('{').map_or("", |(_, elements)| elements.trim_end_matches('}')).replace(',', ", ");
     format!("{} {type_name} tensor of shape {dims:?} that holds {elements}", article(type_name))
 }
