@@ -12,7 +12,7 @@ use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::Judgement;
+use crate::verdict::{Judgement, sentences};
 
 /// What was reached, counted while a campaign runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -135,8 +135,7 @@ impl Coverage {
         }
         for (id, judgement) in ids.iter().zip(&examination.judgements) {
             if let Judgement::Wrong(found) = judgement {
-                let sentences: Vec<&str> = found.iter().map(|d| d.sentence()).collect();
-                keep_shortest(&mut cell.findings, format!("{id} {}", sentences.join(" and ")), case.to_string());
+                keep_shortest(&mut cell.findings, format!("{id} {}", sentences(found)), case.to_string());
             }
         }
     }

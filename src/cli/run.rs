@@ -12,7 +12,7 @@ use crate::files::read_line;
 use crate::finding::{Report, one_line};
 use crate::model::Versions;
 use crate::runtime::Runtime;
-use crate::verdict::{Judgement, judge_one, reaction};
+use crate::verdict::{Judgement, judge_one, reaction, sentences};
 
 /// Run a case on every runtime and say who is wrong
 #[derive(Debug, clap::Args)]
@@ -91,7 +91,7 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
             Ok(executions) => {
                 for (generated, execution) in generated.iter().zip(&executions) {
                     let wrong = match judge_one(&generated.expectation, execution) {
-                        Judgement::Wrong(found) => found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and "),
+                        Judgement::Wrong(found) => sentences(&found),
                         Judgement::Agrees | Judgement::Tolerated(_) | Judgement::Unsupported(_) => "agrees".to_owned(),
                     };
                     ending = if wrong == "agrees" { ending } else { Ending::Finding };

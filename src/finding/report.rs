@@ -9,7 +9,7 @@ use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Rule, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
-use crate::verdict::{Judgement, classes, reaction};
+use crate::verdict::{Judgement, classes, reaction, sentences};
 
 /// One case, executed and judged; serializes to JSON.
 #[derive(Debug, Serialize)]
@@ -222,7 +222,7 @@ impl JudgementReport {
             Judgement::Unsupported(_) => ("unsupported", reaction(&execution.outcome).to_owned()),
             Judgement::Wrong(found) => {
                 discrepancies.extend(found.iter().map(|d| d.id()));
-                ("wrong", found.iter().map(|d| d.sentence()).collect::<Vec<_>>().join(" and "))
+                ("wrong", sentences(found))
             }
         };
         let (runtime, version) = (id.to_string(), id.version.clone());

@@ -2,12 +2,16 @@
 //!
 //! One defect never hides another: a judgement lists every discrepancy that it sees.
 
-use std::fmt;
+mod discrepancy;
+mod mismatch;
 
 use serde::{Deserialize, Serialize};
 
-use crate::operator::{self, Answer, Expectation, OperatorName, Rule};
-use crate::runtime::{Declaration, Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
+pub use discrepancy::{Discrepancy, Severity, sentences};
+pub use mismatch::{Mismatch, is_about_the_rule, reaction};
+
+use crate::operator::{Answer, Expectation, Rule};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, Reason, RuntimeId};
 use crate::tensor::{Difference, Tensor, differences};
 
 /// What is thought of one runtime on one case.
@@ -37,133 +41,6 @@ impl Tolerance {
             Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
             Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
         }
-    }
-}
-
-/// One way in which a runtime is wrong. Declared from the most severe to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
-pub enum Discrepancy {
-    /// Its process came to an end.
-    Crash,
-    /// It did not come to an end.
-    Hang,
-    /// It took more memory than it may.
-    Memory,
-    /// Its process answered something that cannot be read.
-    Garbage,
-    /// It panicked.
-    Panic,
-    /// It gave another number of outputs than the operator has.
-    WrongCount,
-    /// The elements are other ones.
-    WrongValue,
-    /// The dims are other ones, of the right rank.
-    WrongDims,
-    WrongRank,
-    WrongType,
-    /// It does what the case asks for with every number cut to 32 bits.
-    Truncates,
-    /// What it declared at load contradicts what it gave at run.
-    Undeclared,
-    /// It refuses a model that is valid.
-    RefusesValid,
-    /// Two configurations of it do not do the same, where either alone would be acceptable.
-    ConfigurationsDisagree,
-    /// It does not do the same when the operands are wired otherwise, where either alone would be acceptable.
-    WiringsDisagree,
-    /// It does not do the same at a neighbouring opset that changed only types, where either alone would be acceptable.
-    OpsetsDisagree,
-    /// It answers what it must refuse.
-    AcceptsInvalid,
-    /// It answers what it must refuse, with the answer that a later version or an obvious reading gives.
-    AcceptsLeniently,
-}
-
-/// How bad a discrepancy is, the worst first. Its names are those of the command line too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
-pub enum Severity {
-    /// A crash, a hang, memory without end, or an answer that cannot be read.
-    Crash,
-    Panic,
-    WrongAnswer,
-    RefusesValid,
-    Disagrees,
-    AcceptsInvalid,
-    Lenient,
-}
-
-impl Discrepancy {
-    pub fn severity(self) -> Severity {
-        match self {
-            Discrepancy::Crash | Discrepancy::Hang | Discrepancy::Memory | Discrepancy::Garbage => Severity::Crash,
-            Discrepancy::Panic => Severity::Panic,
-            Discrepancy::WrongCount
-            | Discrepancy::WrongValue
-            | Discrepancy::WrongDims
-            | Discrepancy::WrongRank
-            | Discrepancy::WrongType
-            | Discrepancy::Truncates
-            | Discrepancy::Undeclared => Severity::WrongAnswer,
-            Discrepancy::RefusesValid => Severity::RefusesValid,
-            Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
-                Severity::Disagrees
-            }
-            Discrepancy::AcceptsInvalid => Severity::AcceptsInvalid,
-            Discrepancy::AcceptsLeniently => Severity::Lenient,
-        }
-    }
-
-    pub const fn id(self) -> &'static str {
-        match self {
-            Discrepancy::Crash => "crash",
-            Discrepancy::Hang => "hang",
-            Discrepancy::Memory => "memory",
-            Discrepancy::Garbage => "garbage",
-            Discrepancy::Panic => "panic",
-            Discrepancy::WrongCount => "wrong-count",
-            Discrepancy::WrongValue => "wrong-value",
-            Discrepancy::WrongDims => "wrong-dims",
-            Discrepancy::WrongRank => "wrong-rank",
-            Discrepancy::WrongType => "wrong-type",
-            Discrepancy::Truncates => "truncates",
-            Discrepancy::Undeclared => "undeclared",
-            Discrepancy::RefusesValid => "refuses-valid",
-            Discrepancy::ConfigurationsDisagree => "configurations-disagree",
-            Discrepancy::WiringsDisagree => "wirings-disagree",
-            Discrepancy::OpsetsDisagree => "opsets-disagree",
-            Discrepancy::AcceptsInvalid => "accepts-invalid",
-            Discrepancy::AcceptsLeniently => "accepts-leniently",
-        }
-    }
-
-    /// What is wrong, after the name of the runtime.
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Discrepancy::Crash => "ends its process",
-            Discrepancy::Hang => "does not come to an end",
-            Discrepancy::Memory => "takes memory without end",
-            Discrepancy::Garbage => "answers what cannot be read",
-            Discrepancy::Panic => "panics",
-            Discrepancy::WrongCount => "gives another number of outputs",
-            Discrepancy::WrongValue => "gives other elements",
-            Discrepancy::WrongDims => "gives other dims",
-            Discrepancy::WrongRank => "gives another rank",
-            Discrepancy::WrongType => "gives another element type",
-            Discrepancy::Truncates => "does what 64-bit numbers cut to 32 bits would ask for",
-            Discrepancy::Undeclared => "gives something else than it declared at load",
-            Discrepancy::RefusesValid => "refuses a valid model",
-            Discrepancy::ConfigurationsDisagree => "does not do the same in all configurations",
-            Discrepancy::WiringsDisagree => "does not do the same when the operands are wired otherwise",
-            Discrepancy::OpsetsDisagree => "does not do the same at a neighbouring opset that changed only types",
-            Discrepancy::AcceptsInvalid => "answers an invalid model",
-            Discrepancy::AcceptsLeniently => "answers an invalid model, as a later version or an obvious reading would",
-        }
-    }
-}
-
-impl fmt::Display for Discrepancy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
     }
 }
 
@@ -301,146 +178,6 @@ fn contradicts(declared: &[Declaration], outputs: &[Output]) -> bool {
     })
 }
 
-/// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Mismatch {
-    /// The most severe first, so that mismatches sort by severity.
-    pub discrepancies: Vec<Discrepancy>,
-    #[serde(deserialize_with = "operator::read_name")]
-    pub operator: OperatorName,
-    /// The runtime, in whichever configuration: [`RuntimeId::release`].
-    pub runtime: String,
-    /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
-    /// rule leaves open. A wrong answer or a panic is the same defect whatever else is special about its case.
-    pub rule: Option<Rule>,
-    /// What the runtime said, as far as that is known: where and why it failed, or the wrong type that it gave.
-    pub reaction: String,
-}
-
-impl Mismatch {
-    /// The mismatches that a runtime's discrepancies on a case are: one, and another for what it misreads besides.
-    pub fn all(
-        operator: &'static str,
-        rule: Option<Rule>,
-        id: &RuntimeId,
-        execution: &Execution,
-        discrepancies: &[Discrepancy],
-    ) -> Vec<Mismatch> {
-        let parts = discrepancies.iter().partition::<Vec<_>, _>(|&&found| found != Discrepancy::Truncates);
-        let parts = [parts.0, parts.1].into_iter().filter(|part| !part.is_empty());
-        parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
-    }
-
-    fn new(
-        operator: &'static str,
-        rule: Option<Rule>,
-        id: &RuntimeId,
-        execution: &Execution,
-        discrepancies: &[Discrepancy],
-    ) -> Mismatch {
-        let outcome = &execution.outcome;
-        let reaction = match outcome {
-            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch. Nor
-            // does it matter what a misread case asks for.
-            _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
-                String::new()
-            }
-            Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
-                let given =
-                    outputs.first().map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
-                given.unwrap_or_default().to_owned()
-            }
-            Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
-            _ => reaction(outcome).to_owned(),
-        };
-        let rule = rule.filter(|_| is_about_the_rule(discrepancies));
-        Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
-    }
-
-    /// The name of the runtime, at whichever version.
-    pub fn runtime_name(&self) -> &str {
-        self.runtime.split('@').next().unwrap_or("")
-    }
-
-    pub fn severity(&self) -> Severity {
-        self.discrepancies.first().map_or(Severity::Lenient, |d| d.severity())
-    }
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sentences: Vec<&str> = self.discrepancies.iter().map(|d| d.sentence()).collect();
-        write!(f, "{} of {} {}", self.runtime, self.operator, sentences.join(" and "))?;
-        if let Some(rule) = self.rule {
-            write!(f, " ({rule})")?;
-        }
-        if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
-    }
-}
-
-/// Whether it matters which rule a case breaks or leaves open. A wrong answer or a panic is the same defect whatever else is
-/// special about its case.
-pub fn is_about_the_rule(discrepancies: &[Discrepancy]) -> bool {
-    discrepancies.iter().any(|discrepancy| discrepancy.severity() >= Severity::Disagrees)
-}
-
-/// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
-fn without_numbers(message: &str) -> String {
-    let mut depth = 0_u32;
-    let mut kept = String::new();
-    let head = message.split_once(": ").map_or(message, |(head, _)| head);
-    for c in head.chars() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth = depth.saturating_sub(1),
-            c if c.is_ascii_digit() => {}
-            c if depth == 0 => kept.push(c),
-            _ => {}
-        }
-    }
-    kept.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// What a failed outcome says, in words that are the same for every runtime; empty for an answer.
-pub fn reaction(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Answer(_) => "",
-        Outcome::Crashed { signal: Some(6) } => "is aborted",
-        Outcome::Crashed { signal: Some(9) } => "is killed",
-        Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
-        Outcome::Crashed { .. } => "ends its process",
-        Outcome::TimedOut => "does not come to an end",
-        Outcome::OutOfMemory => "takes memory without end",
-        Outcome::Garbled => "answers what cannot be read",
-        Outcome::Panicked { stage: Stage::Load } => "panics at load",
-        Outcome::Panicked { stage: Stage::Run } => "panics at run",
-        Outcome::Unclassified { stage: Stage::Load } => "fails at load in words that no table knows",
-        Outcome::Unclassified { stage: Stage::Run } => "fails at run in words that no table knows",
-        Outcome::Refused { reason, .. } => match reason {
-            Reason::Attribute => "objects to an attribute",
-            Reason::Inputs => "objects to the number of inputs",
-            Reason::ElementType => "objects to an element type",
-            Reason::Value => "objects to values",
-            Reason::Inference => "contradicts its own inference",
-            Reason::Graph => "objects to the graph",
-            Reason::Size => "objects to sizes",
-            Reason::Data => "cannot read the contents of a tensor",
-            Reason::Optimization => "fails while it optimizes",
-            Reason::Symbol => "leaves a symbol where a number is asked for",
-            Reason::Unstated => "refuses",
-        },
-        Outcome::Unsupported(gap) => match gap {
-            Gap::Kernel => "has no kernel",
-            Gap::ElementType => "lacks the element type",
-            Gap::Opset => "lacks the opset",
-            Gap::Ir => "lacks the IR version",
-            Gap::DynamicShape => "needs shapes that are known at load",
-            Gap::Unstated => "lacks something",
-            Gap::Process => "has no process to run in",
-        },
-    }
-}
-
 /// Equal outcomes, with the runtimes that had them.
 #[derive(Debug)]
 pub struct OutcomeClass<'a> {
@@ -470,6 +207,7 @@ pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeCla
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::{NativeType, Stage};
     use crate::tensor::ElementType;
 
     fn id(kind: &str, configuration: &str) -> RuntimeId {

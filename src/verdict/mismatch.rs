@@ -1,0 +1,148 @@
+//! What a runtime did wrong in a case, in words that tell one defect from another.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Discrepancy, Severity, sentences};
+use crate::operator::{self, OperatorName, Rule};
+use crate::runtime::{Execution, Gap, NativeType, Outcome, Reason, RuntimeId, Stage};
+
+/// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// The most severe first, so that mismatches sort by severity.
+    pub discrepancies: Vec<Discrepancy>,
+    #[serde(deserialize_with = "operator::read_name")]
+    pub operator: OperatorName,
+    /// The runtime, in whichever configuration: [`RuntimeId::release`].
+    pub runtime: String,
+    /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
+    /// rule leaves open. A wrong answer or a panic is the same defect whatever else is special about its case.
+    pub rule: Option<Rule>,
+    /// What the runtime said, as far as that is known: where and why it failed, or the wrong type that it gave.
+    pub reaction: String,
+}
+
+impl Mismatch {
+    /// The mismatches that a runtime's discrepancies on a case are: one, and another for what it misreads besides.
+    pub fn all(
+        operator: &'static str,
+        rule: Option<Rule>,
+        id: &RuntimeId,
+        execution: &Execution,
+        discrepancies: &[Discrepancy],
+    ) -> Vec<Mismatch> {
+        let parts = discrepancies.iter().partition::<Vec<_>, _>(|&&found| found != Discrepancy::Truncates);
+        let parts = [parts.0, parts.1].into_iter().filter(|part| !part.is_empty());
+        parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
+    }
+
+    fn new(
+        operator: &'static str,
+        rule: Option<Rule>,
+        id: &RuntimeId,
+        execution: &Execution,
+        discrepancies: &[Discrepancy],
+    ) -> Mismatch {
+        let outcome = &execution.outcome;
+        let reaction = match outcome {
+            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch. Nor
+            // does it matter what a misread case asks for.
+            _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
+                String::new()
+            }
+            Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
+                let given =
+                    outputs.first().map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
+                given.unwrap_or_default().to_owned()
+            }
+            Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
+            _ => reaction(outcome).to_owned(),
+        };
+        let rule = rule.filter(|_| is_about_the_rule(discrepancies));
+        Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
+    }
+
+    /// The name of the runtime, at whichever version.
+    pub fn runtime_name(&self) -> &str {
+        self.runtime.split('@').next().unwrap_or("")
+    }
+
+    pub fn severity(&self) -> Severity {
+        self.discrepancies.first().map_or(Severity::Lenient, |d| d.severity())
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} {}", self.runtime, self.operator, sentences(&self.discrepancies))?;
+        if let Some(rule) = self.rule {
+            write!(f, " ({rule})")?;
+        }
+        if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
+    }
+}
+
+/// Whether it matters which rule a case breaks or leaves open. A wrong answer or a panic is the same defect whatever else is
+/// special about its case.
+pub fn is_about_the_rule(discrepancies: &[Discrepancy]) -> bool {
+    discrepancies.iter().any(|discrepancy| discrepancy.severity() >= Severity::Disagrees)
+}
+
+/// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
+fn without_numbers(message: &str) -> String {
+    let mut depth = 0_u32;
+    let mut kept = String::new();
+    let head = message.split_once(": ").map_or(message, |(head, _)| head);
+    for c in head.chars() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            c if c.is_ascii_digit() => {}
+            c if depth == 0 => kept.push(c),
+            _ => {}
+        }
+    }
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a failed outcome says, in words that are the same for every runtime; empty for an answer.
+pub fn reaction(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answer(_) => "",
+        Outcome::Crashed { signal: Some(6) } => "is aborted",
+        Outcome::Crashed { signal: Some(9) } => "is killed",
+        Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
+        Outcome::Crashed { .. } => "ends its process",
+        Outcome::TimedOut => "does not come to an end",
+        Outcome::OutOfMemory => "takes memory without end",
+        Outcome::Garbled => "answers what cannot be read",
+        Outcome::Panicked { stage: Stage::Load } => "panics at load",
+        Outcome::Panicked { stage: Stage::Run } => "panics at run",
+        Outcome::Unclassified { stage: Stage::Load } => "fails at load in words that no table knows",
+        Outcome::Unclassified { stage: Stage::Run } => "fails at run in words that no table knows",
+        Outcome::Refused { reason, .. } => match reason {
+            Reason::Attribute => "objects to an attribute",
+            Reason::Inputs => "objects to the number of inputs",
+            Reason::ElementType => "objects to an element type",
+            Reason::Value => "objects to values",
+            Reason::Inference => "contradicts its own inference",
+            Reason::Graph => "objects to the graph",
+            Reason::Size => "objects to sizes",
+            Reason::Data => "cannot read the contents of a tensor",
+            Reason::Optimization => "fails while it optimizes",
+            Reason::Symbol => "leaves a symbol where a number is asked for",
+            Reason::Unstated => "refuses",
+        },
+        Outcome::Unsupported(gap) => match gap {
+            Gap::Kernel => "has no kernel",
+            Gap::ElementType => "lacks the element type",
+            Gap::Opset => "lacks the opset",
+            Gap::Ir => "lacks the IR version",
+            Gap::DynamicShape => "needs shapes that are known at load",
+            Gap::Unstated => "lacks something",
+            Gap::Process => "has no process to run in",
+        },
+    }
+}
