@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use comfy_table::{CellAlignment, Table, presets};
 
-use super::{Ending, RuntimeArguments, coverage, reproduce};
+use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table};
 use crate::campaign::{Header, Origin, RuntimeStatistics, Statistics, Trigger};
 use crate::case::Case;
 use crate::files::write_whole;
@@ -175,9 +174,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         percent(statistics.invalid_by_intent),
         percent(statistics.unspecified),
     )?;
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["runtime", "version", "agreed", "tolerated", "unsupported", "wrong", "unclassified"]);
+    let mut table = table(["runtime", "version", "agreed", "tolerated", "unsupported", "wrong", "unclassified"]);
     for runtime in &statistics.runtimes {
         table.add_row([
             runtime.id.to_string(),
@@ -189,9 +186,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
             runtime.unclassified.to_string(),
         ]);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    align_right(&mut table, 2);
     writeln!(to, "{}", table.trim_fmt())?;
     write_gaps(statistics, to)?;
     for runtime in &statistics.runtimes {

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use comfy_table::{CellAlignment, Table, presets};
 use minijinja::Environment;
 
-use super::Ending;
+use super::{Ending, align_right, table};
 use crate::campaign::{CellReport, Counts, CoverageReport};
 use crate::case::Wiring;
 use crate::files::{read_text, write_whole};
@@ -80,10 +79,8 @@ fn show(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> io
         .map(|cell| ((cell.operator.as_str(), cell.version, cell.element_type.as_str()), cell))
         .collect();
     for operator in OPERATORS {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
         let versions = operator.versions.iter().map(|version| format!("{}-{}", operator.name, version.since));
-        table.set_header([String::new()].into_iter().chain(versions));
+        let mut table = table([String::new()].into_iter().chain(versions));
         for element_type in ElementType::ALL {
             let cells = operator.versions.iter().map(|version| {
                 let cell = by_name.get(&(operator.name, version.since, element_type.name()));
@@ -94,7 +91,7 @@ fn show(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> io
             });
             table.add_row([element_type.name().to_owned()].into_iter().chain(cells));
         }
-        align_right(&mut table);
+        align_right(&mut table, 1);
         writeln!(to, "\n{}", table.trim_fmt())?;
     }
     write_rules(report, shown, &mut to)?;
@@ -106,12 +103,6 @@ fn mark(counts: Counts) -> String {
         Counts { wrong: 1.., .. } => format!("{}!", counts.total()),
         Counts { answered: 0, unsupported: 1.., .. } => "-".to_owned(),
         _ => counts.total().to_string(),
-    }
-}
-
-fn align_right(table: &mut Table) {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
@@ -127,13 +118,11 @@ fn write_rules(report: &CoverageReport, shown: Option<usize>, to: &mut impl Writ
             _ => rows.push((&rule.rule, vec![text])),
         }
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["rule".to_owned()].into_iter().chain(Wiring::ALL.iter().map(ToString::to_string)));
+    let mut table = table(["rule".to_owned()].into_iter().chain(Wiring::ALL.iter().map(ToString::to_string)));
     for (rule, cells) in rows {
         table.add_row([rule.to_owned()].into_iter().chain(cells));
     }
-    align_right(&mut table);
+    align_right(&mut table, 1);
     writeln!(
         to,
         "\nThe same by rule and wiring; a case with operands in two wirings counts in both:\n\n{}",

@@ -27,6 +27,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Parser, Subcommand};
+use comfy_table::{CellAlignment, Table};
 
 use crate::case::Case;
 use crate::files::{read_text, reproduce};
@@ -175,6 +176,20 @@ fn stopped_by_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
     let stopped = Arc::clone(&stop);
     ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
     Ok(stop)
+}
+
+/// A table without lines.
+fn table(header: impl Into<comfy_table::Row>) -> Table {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_header(header);
+    table
+}
+
+/// Aligns numbers: all columns but the first few.
+fn align_right(table: &mut Table, but: usize) {
+    for column in table.column_iter_mut().skip(but) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
 }
 
 /// A case from its text, or from a file that holds one.

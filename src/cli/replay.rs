@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use anyhow::Context;
-use comfy_table::{Table, presets};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Ending, RuntimeArguments, stopped_by_ctrl_c};
+use super::{Ending, RuntimeArguments, stopped_by_ctrl_c, table};
 use crate::finding::{Authority, Came, Replay, Trial, Witness, replay};
 use crate::model::test_data;
 use crate::tensor::{ABSOLUTE, RELATIVE};
@@ -162,10 +161,8 @@ impl Summary {
     }
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
         let kinds = ["agrees", "tolerated", "unsupported", "wrong", "differs"];
-        table.set_header(["witness"].into_iter().chain(kinds));
+        let mut table = table(["witness"].into_iter().chain(kinds));
         for (name, counts) in &self.witnesses {
             let counts = kinds.map(|kind| counts.get(kind).copied().unwrap_or(0).to_string());
             table.add_row([name.clone()].into_iter().chain(counts));

@@ -2,9 +2,7 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Table, presets};
-
-use super::Ending;
+use super::{Ending, table};
 use crate::runtime::table::{REFERENCE, State, reference, rows};
 use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
@@ -35,9 +33,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 fn list(to: &mut impl Write) -> anyhow::Result<()> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["runtime", "kind", "version", "state"]);
+    let mut table = table(["runtime", "kind", "version", "state"]);
     for row in rows()? {
         let (version, state) = state(&row)?;
         table.add_row([row.id.to_string(), row.kind.clone(), version, state]);
