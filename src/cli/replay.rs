@@ -9,6 +9,7 @@ use anyhow::Context;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Ending, RuntimeArguments, stopped_by_ctrl_c, table};
+use crate::finding::junit::{failed, skipped};
 use crate::finding::{Authority, Came, Replay, Trial, Witness, replay};
 use crate::model::test_data;
 use crate::tensor::{ABSOLUTE, RELATIVE};
@@ -75,8 +76,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 
 /// Shows a data set to a person: all of it, or what is wrong.
 fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
-    let data_set = replay.data_set.as_ref().map_or(String::new(), |data_set| format!("/{data_set}"));
-    let place = format!("{}{data_set}", replay.folder);
     let trial = match &replay.came {
         Came::Judged(trial) => trial,
         Came::NotSupported(why) => return writeln!(to, "not supported here: {why}\n"),
@@ -85,7 +84,7 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
     if !(all || trial.finding) {
         return Ok(());
     }
-    writeln!(to, "{place}\n    {}", in_words(trial))?;
+    writeln!(to, "{}\n    {}", place(replay), in_words(trial))?;
     let width = trial.witnesses.iter().map(|witness| witness.name.len()).max().unwrap_or(0);
     for witness in &trial.witnesses {
         let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
@@ -100,6 +99,12 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "    {note}")?;
     }
     writeln!(to)
+}
+
+/// The folder, and the data set in it.
+fn place(replay: &Replay) -> String {
+    let data_set = replay.data_set.as_ref().map_or(String::new(), |data_set| format!("/{data_set}"));
+    format!("{}{data_set}", replay.folder)
 }
 
 /// Who is held to be right, and what that demands.
@@ -200,8 +205,7 @@ struct Suites {
 
 impl Suites {
     fn add(&mut self, replay: &Replay) {
-        let data_set = replay.data_set.as_ref().map_or(String::new(), |data_set| format!("/{data_set}"));
-        let name = format!("{}{data_set}", replay.folder);
+        let name = place(replay);
         let mut add = |suite: &str, status: TestCaseStatus| {
             let place = self.suites.iter().position(|(known, _)| known == suite).unwrap_or_else(|| {
                 self.suites.push((suite.to_owned(), TestSuite::new(suite)));
@@ -209,25 +213,15 @@ impl Suites {
             });
             self.suites[place].1.add_test_case(TestCase::new(name.as_str(), status));
         };
-        let skipped = |why: &str| {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(why);
-            status
-        };
-        let failed = |kind, why: &str, words: String| {
-            let mut status = TestCaseStatus::non_success(kind);
-            status.set_message(why).set_description(words);
-            status
-        };
         match &replay.came {
             Came::NotSupported(why) => add("test data", skipped(why)),
-            Came::Error(why) => add("test data", failed(NonSuccessKind::Error, why, String::new())),
+            Came::Error(why) => add("test data", failed(NonSuccessKind::Error, why, "")),
             Came::Judged(trial) => {
                 for witness in &trial.witnesses {
                     let status = match witness.kind {
                         "wrong" | "differs" => {
                             let words = [in_words(trial).as_str(), &witness.answer, &witness.message].join("\n");
-                            failed(NonSuccessKind::Failure, &witness.sentence, words)
+                            failed(NonSuccessKind::Failure, &witness.sentence, &words)
                         }
                         "unsupported" => skipped(&witness.sentence),
                         _ => TestCaseStatus::success(),

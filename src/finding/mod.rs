@@ -4,6 +4,7 @@ mod bisect;
 mod drift;
 mod export;
 mod extent;
+pub(crate) mod junit;
 mod known;
 mod minimize;
 mod regression;

@@ -13,6 +13,7 @@ use minijinja::{Environment, Value};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
 
+use super::junit::{failed, skipped};
 use super::report::code;
 use super::{Finding, Known, Ledger, one_line};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, RuntimeStatistics, Statistics};
@@ -211,24 +212,14 @@ impl Summary {
     /// # Panics
     /// Never: everything in it can be written as XML.
     pub fn junit(&self, coverage: &CoverageReport) -> String {
-        let failed = |what: &str, words: &str| {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-            status.set_message(what).set_description(words);
-            status
-        };
-        let skipped = |why: &str| {
-            let mut status = TestCaseStatus::skipped();
-            status.set_message(why);
-            status
-        };
         let new = self.new.iter().map(|finding| {
             let words = [&finding.signature, &finding.message, &reproduce(&finding.case)];
             let words = words.map(String::as_str).join("\n");
-            TestCase::new(finding.name.as_str(), failed(&finding.what, &words))
+            TestCase::new(finding.name.as_str(), failed(NonSuccessKind::Failure, &finding.what, &words))
         });
         let companies = self.companies.iter().map(|company| {
             let name = format!("{} in company", company.runtime);
-            TestCase::new(name, failed(&company.what, &company.cases.join("\n")))
+            TestCase::new(name, failed(NonSuccessKind::Failure, &company.what, &company.cases.join("\n")))
         });
         let known = self.known.iter().map(|known| {
             let why = format!("met {} times: {} ({})", known.count, known.wrong, known.link);
