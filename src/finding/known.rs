@@ -264,12 +264,16 @@ impl Known {
         self.signature.split(" | ").next().unwrap_or("")
     }
 
+    /// The version under test of that runtime; empty if it is not built in.
+    pub(super) fn usual_version(&self) -> &'static str {
+        KINDS.iter().find(|kind| kind.name == self.runtime_name()).map_or("", |kind| kind.version)
+    }
+
     /// Whether the entry is about this runtime, and was not fixed before its version. What no version is known to have
     /// fixed may show on any.
     pub fn may_show_on(&self, id: &RuntimeId) -> bool {
-        let usual = KINDS.iter().find(|kind| kind.name == id.name).map_or("", |kind| kind.version);
         let last = by_number(&self.last_version);
-        self.runtime_name() == id.name && (last >= by_number(usual) || by_number(&id.version) <= last)
+        self.runtime_name() == id.name && (last >= by_number(self.usual_version()) || by_number(&id.version) <= last)
     }
 }
 

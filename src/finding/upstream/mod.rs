@@ -1,32 +1,34 @@
 //! A finding as its upstream maintainers receive it: an issue in plain words, the model with its test data, and a program
 //! that shows it with nothing of this project in it.
 
+mod outside;
 mod quote;
 mod reproducer;
+mod seen;
+mod template;
 mod words;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{Value, context};
 use prost::Message;
 use serde::Serialize;
 
 use self::quote::quotes;
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
-use super::minimize::Sighting;
-use super::{Extent, Known, Ledger, Probe, Shown};
+use self::seen::{Seen, at_widest_opset};
+use self::template::render;
+use super::{Known, Ledger, Probe};
 use crate::case::{Case, Encoding, Generated};
 use crate::files::{reproduce, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
-use crate::operator::{Expectation, NEWEST_OPSET};
-use crate::runtime::table::REFERENCE;
-use crate::runtime::{Execution, Outcome, RuntimeId, by_number, kind_of};
-use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
+use crate::operator::Expectation;
+use crate::runtime::{RuntimeId, by_number};
+use crate::verdict::{Mismatch, Severity};
 
 /// The file with the issue.
 pub const ISSUE: &str = "issue.md";
@@ -93,6 +95,16 @@ impl Subject {
             ids: ids.to_vec(),
         })
     }
+
+    /// What is wrong, in one sentence: a person's, if there is one.
+    fn wrong_words(&self, id: &RuntimeId) -> String {
+        if let Some(known) = &self.known {
+            return known.wrong.clone();
+        }
+        let rule = self.mismatch.rule.map(|rule| format!(" ({})", rule.id().replace('-', " ")));
+        let does = words::does(&self.mismatch.discrepancies);
+        format!("{} {does}{}.", outside::public_name(&id.name), rule.unwrap_or_default())
+    }
 }
 
 impl Report {
@@ -110,25 +122,10 @@ impl Report {
             if wrong.is_empty() { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let (variant, variant_did) = wrong.iter().find_map(|row| row.contrary.clone()).unzip();
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
-        let operator = case.operator.name;
-        let wrong_words = known.as_ref().map_or_else(
-            || {
-                let rule = mismatch.rule.map(|rule| format!(" ({})", rule.id().replace('-', " ")));
-                let does = words::does(&mismatch.discrepancies);
-                format!("{} {does}{}.", words::public_name(&id.name), rule.unwrap_or_default())
-            },
-            |known| known.wrong.clone(),
-        );
-        let sentence = words::without_stop(&wrong_words);
-        let title = if sentence.contains(operator) {
-            sentence.to_owned()
-        } else {
-            format!("{operator}: {}", words::uncapitalized(sentence))
-        };
-        let kind = kind_of(id);
+        let wrong_words = subject.wrong_words(id);
+        let title = words::title(case.operator, &wrong_words);
         let reproducer = Reproducer {
             title: &title,
-            kind,
             ids: &ids,
             discrepancies: &mismatch.discrepancies,
             generated: &generated,
@@ -138,7 +135,7 @@ impl Report {
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);
         let mut actual: Vec<Actual> = wrong
             .iter()
-            .map(|row| Actual { setup: words::setup(kind, &row.id.configuration), did: row.did.clone() })
+            .map(|row| Actual { setup: outside::setup(&row.id.name, &row.id.configuration), did: row.did.clone() })
             .collect();
         if actual.is_empty() {
             actual.push(Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) });
@@ -149,7 +146,7 @@ impl Report {
         };
         let text = model_text(&job);
         let (quotes, remark) = quotes(&generated, mismatch);
-        let extent = Extents::measure(&case, mismatch, &wrong, probe);
+        let extent = seen::extent(&case, mismatch, &wrong, probe);
         if let Some(did) = variant_did {
             let first = actual[0].setup.clone();
             actual.push(Actual { setup: format!("`variant/model.onnx`, {first}"), did });
@@ -168,22 +165,18 @@ impl Report {
             variant => variant.as_ref().zip(variant_job.as_ref()).map(|(variant, job)| context! {
                 difference => words::difference(&case, variant), text => model_text(job).ok(),
             }),
-            runtime => words::public_name(&id.name), version => id.version.clone(),
+            runtime => outside::public_name(&id.name), version => id.version.clone(),
             rows => Value::from(Serde(seen.rows())),
-            extent => extent.as_ref().ok().map(|extents| Value::from(Serde(&extents.lines))),
+            extent => extent.as_ref().ok().map(|lines| Value::from(Serde(lines))),
             no_extent => extent.as_ref().err(),
             since => known.as_ref().map(|known| since(known, ledger)).unwrap_or_default(),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
             has_outputs => matches!(generated.expectation, Expectation::Defined(_)),
-            package => match kind {
-                "onnxruntime" => " (the package of PyPI)",
-                "tract" => " (the crate `tract-onnx`)",
-                "command" if id.name == REFERENCE => " (of the package `onnx` of that version)",
-                _ => "",
-            },
+            package => outside::package(&id.name),
             platform => format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
             opset => versions.opset, ir => versions.ir, own_version => env!("CARGO_PKG_VERSION"),
+            operators => words::operators(),
             command => reproduce(&case.to_string()),
         };
         Report {
@@ -245,190 +238,6 @@ struct Actual {
     did: String,
 }
 
-/// What every runtime made of a case.
-struct Seen {
-    sightings: Vec<Sighting>,
-}
-
-/// A configuration that is at fault.
-struct Wrong {
-    id: RuntimeId,
-    /// What it did.
-    did: String,
-    /// A variant of the case, and what it made of that, where it is at odds with itself.
-    contrary: Option<(Case, String)>,
-}
-
-/// A row of the table of all runtimes.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: String,
-    version: String,
-    setup: String,
-    did: String,
-    mark: &'static str,
-}
-
-impl Seen {
-    /// What all releases made of a case, but for one that may be left out.
-    fn new(case: &Case, probe: &mut Probe, left_out: Option<&String>) -> Seen {
-        let mut releases: Vec<String> = probe.ids().iter().map(RuntimeId::release).collect();
-        releases.dedup();
-        releases.retain(|release| Some(release) != left_out);
-        Seen { sightings: releases.iter().filter_map(|release| probe.look(case, release)).collect() }
-    }
-
-    /// The configurations that show a mismatch.
-    fn wrong(&self, mismatch: &Mismatch) -> Vec<Wrong> {
-        let each = self.sightings.iter().flat_map(|sighting| {
-            let shows = |place: &usize| sighting.configurations[*place].1.contains(mismatch);
-            (0..sighting.configurations.len()).filter(shows).map(move |place| (sighting, place))
-        });
-        let wrong = each.map(|(sighting, place)| {
-            let execution = &sighting.examination.executions[place];
-            let declared = declared(execution).filter(|_| mismatch.discrepancies.contains(&Discrepancy::Undeclared));
-            let did = declared.unwrap_or_default() + &words::did(execution);
-            let contrary = sighting.examination.contrary[place].as_ref();
-            let contrary =
-                contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
-            Wrong { id: sighting.configurations[place].0.clone(), did, contrary }
-        });
-        wrong.collect()
-    }
-
-    fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
-        for sighting in &self.sightings {
-            let examination = &sighting.examination;
-            for (place, (id, ..)) in sighting.configurations.iter().enumerate() {
-                let row = Row {
-                    name: words::public_name(&id.name).to_owned(),
-                    version: id.version.clone(),
-                    setup: words::setup(kind_of(id), &id.configuration),
-                    did: did(id, &examination.executions[place]),
-                    mark: words::mark(&examination.judgements[place]),
-                };
-                // What several configurations of one release do is said once.
-                match rows.last_mut() {
-                    Some(last) if last.is_like(&row) => last.setup = format!("{}; {}", last.setup, row.setup),
-                    _ => rows.push(row),
-                }
-            }
-        }
-        rows
-    }
-}
-
-impl Row {
-    fn is_like(&self, other: &Row) -> bool {
-        (&self.name, &self.version, &self.did, self.mark) == (&other.name, &other.version, &other.did, other.mark)
-    }
-}
-
-/// What shape a runtime declared of its output, before the words for what it then did.
-fn declared(execution: &Execution) -> Option<String> {
-    let dims = execution.declared.as_ref()?.first()?.dims.as_ref()?;
-    let dims: Vec<String> = dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
-    Some(format!("declares an output of shape [{}], and ", dims.join(", ")))
-}
-
-/// What a runtime did. Errors of the implementation of this project tell people outside nothing.
-fn did(id: &RuntimeId, execution: &Execution) -> String {
-    match &execution.outcome {
-        Outcome::Refused { .. } if id.name == "in-house" => "gives an error".to_owned(),
-        _ => words::did(execution),
-    }
-}
-
-/// The case at the newest opset at which the same mismatch shows and the most runtimes take part. What only one runtime can
-/// read tells its maintainers less.
-fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Case {
-    let expectation = case.expectation(&case.tensors());
-    // To look at what ends or hangs a process takes long, so there the others are asked first.
-    let is_slow = mismatch.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash);
-    let at_fault_is_there = probe.ids().iter().any(|id| id.release() == mismatch.runtime);
-    let mut best: Option<(usize, Case)> = None;
-    for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
-        let candidate = Case { opset, ..case.clone() };
-        let seen = Seen::new(&candidate, probe, is_slow.then_some(&mismatch.runtime));
-        let shows = if is_slow || !at_fault_is_there {
-            candidate.expectation(&candidate.tensors()) == expectation
-        } else {
-            seen.sightings.iter().any(|sighting| sighting.shows(mismatch))
-        };
-        let judgements = seen.sightings.iter().flat_map(|sighting| &sighting.examination.judgements);
-        let taking_part = judgements.filter(|judgement| !matches!(judgement, Judgement::Unsupported(_))).count();
-        if shows && best.as_ref().is_none_or(|(most, _)| taking_part > *most) {
-            best = Some((taking_part, candidate));
-        }
-    }
-    let best = best.map_or_else(|| case.clone(), |(_, best)| best);
-    let holds = !is_slow || !at_fault_is_there || best == *case || probe.shows(&best, mismatch);
-    if holds { best } else { case.clone() }
-}
-
-/// Where a finding shows, in words.
-struct Extents {
-    lines: Vec<ExtentLine>,
-}
-
-#[derive(Debug, Serialize)]
-struct ExtentLine {
-    what: &'static str,
-    shows: String,
-    not: String,
-    unsupported: String,
-}
-
-impl ExtentLine {
-    fn new<T>(what: &'static str, rows: &[(T, Shown)], name: impl Fn(&T) -> String) -> ExtentLine {
-        let names = |wanted: Shown| {
-            let names: Vec<String> =
-                rows.iter().filter(|(_, shown)| *shown == wanted).map(|(row, _)| name(row)).collect();
-            match names.len() {
-                0 => "-".to_owned(),
-                count if count == rows.len() && count > 1 => format!("all: {}", names.join("; ")),
-                _ => names.join("; "),
-            }
-        };
-        ExtentLine { what, shows: names(Shown::Yes), not: names(Shown::No), unsupported: names(Shown::Unsupported) }
-    }
-}
-
-impl Extents {
-    /// Measures where a mismatch shows; or says why not.
-    fn measure(case: &Case, mismatch: &Mismatch, wrong: &[Wrong], probe: &mut Probe) -> Result<Extents, String> {
-        let Some(Wrong { id, .. }) = wrong.first() else {
-            return Err(format!(
-                "This was not measured again for this report: {} was not at hand.",
-                mismatch.runtime.replace('@', " ")
-            ));
-        };
-        if mismatch.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash) {
-            return Err(
-                "This was not measured: each look at it would take a process with it, or the whole time limit."
-                    .to_owned(),
-            );
-        }
-        let extent = Extent::measure(case, mismatch, probe);
-        let operator = case.operator.name;
-        let kind = kind_of(id);
-        let setup =
-            |name: &String| words::setup(kind, name.split_once('/').map_or("", |(_, configuration)| configuration));
-        let mut lines = vec![
-            ExtentLine::new("operator version", &extent.versions, |since| format!("{operator}-{since}")),
-            ExtentLine::new("element type", &extent.types, ToString::to_string),
-            ExtentLine::new("all inputs of the node given as", &extent.wirings, |wiring| {
-                words::wiring(*wiring).to_owned()
-            }),
-        ];
-        if extent.configurations.len() > 1 {
-            lines.push(ExtentLine::new("set up with", &extent.configurations, setup));
-        }
-        Ok(Extents { lines })
-    }
-}
-
 /// What people should know about the text of a model.
 fn notes(job: &Job) -> Vec<&'static str> {
     let proto = ModelProto::decode(&job.model[..]).unwrap_or_default();
@@ -475,7 +284,7 @@ fn since(known: &Known, ledger: &Ledger) -> String {
 
 /// That an issue is gone in the release under test, if it is.
 fn fixed(known: &Known) -> Option<String> {
-    let usual = crate::runtime::KINDS.iter().find(|kind| kind.name == known.runtime_name())?.version;
+    let usual = known.usual_version();
     let is_old = by_number(&known.last_version) < by_number(usual);
     is_old.then(|| {
         format!(
@@ -488,7 +297,7 @@ fn fixed(known: &Known) -> Option<String> {
 
 /// What should come of the model, and what does.
 fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatch) -> String {
-    let (name, version, first) = (words::public_name(&id.name), &id.version, &actual[0]);
+    let (name, version, first) = (outside::public_name(&id.name), &id.version, &actual[0]);
     let does_not_agree = mismatch.discrepancies.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);
     let other = actual.iter().find(|each| does_not_agree && each.did != first.did);
     let words = words::without_stop;
@@ -509,43 +318,3 @@ fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatc
 fn sentence_with_stop(sentence: &str) -> String {
     format!("{}.", words::without_stop(sentence))
 }
-
-/// A template, filled in.
-///
-/// # Panics
-/// If the template is not well-formed, which a test of every template rules out.
-fn render(name: &str, context: Value) -> String {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
-    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-    // A string as a literal of the language.
-    environment.add_filter("rust", |text: String| format!("{text:?}"));
-    environment.add_filter("python", |text: String| serde_json::Value::from(text).to_string());
-    environment.add_filter("cell", |text: String| text.replace('|', "\\|"));
-    for (name, text) in TEMPLATES {
-        environment.add_template(name, text).unwrap_or_else(|error| panic!("{error:#}"));
-    }
-    let template = environment.get_template(name).unwrap_or_else(|error| panic!("{error:#}"));
-    let text = template.render(context).unwrap_or_else(|error| panic!("{name}: {error:#}"));
-    // Parts that are left out leave their empty lines behind.
-    let mut kept = String::with_capacity(text.len());
-    let most = if name == "repro.py" { 2 } else { 1 };
-    let mut empty = 0;
-    for line in text.lines() {
-        empty = if line.trim().is_empty() { empty + 1 } else { 0 };
-        if empty <= most {
-            kept.push_str(line.trim_end());
-            kept.push('\n');
-        }
-    }
-    format!("{}\n", kept.trim())
-}
-
-const TEMPLATES: [(&str, &str); 4] = [
-    ("issue.md", include_str!("templates/issue.md")),
-    ("repro.py", include_str!("templates/repro.py")),
-    ("main.rs", include_str!("templates/main.rs")),
-    ("Cargo.toml", include_str!("templates/Cargo.toml")),
-];

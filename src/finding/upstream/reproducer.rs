@@ -4,13 +4,14 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::words;
+use super::outside::Program;
+use super::template::render;
+use super::{outside, words};
 use crate::case::{Case, Generated};
 use crate::model::{self, Job};
 use crate::operator::{Answer, Expectation};
 use crate::runtime::RuntimeId;
 use crate::runtime::provision::REFERENCE_VERSION;
-use crate::runtime::table::REFERENCE;
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 
@@ -21,7 +22,6 @@ pub(super) const VARIANT: &str = "variant";
 #[derive(Debug)]
 pub(super) struct Reproducer<'a> {
     pub title: &'a str,
-    pub kind: &'a str,
     /// The configurations that are wrong, of one release.
     pub ids: &'a [RuntimeId],
     pub discrepancies: &'a [Discrepancy],
@@ -69,11 +69,12 @@ impl Reproducer<'_> {
     /// # Errors
     /// If there can be none; the error says why, to people outside.
     pub fn write(&self) -> Result<Written, String> {
-        match self.kind {
-            "onnxruntime" => Ok(self.python("onnxruntime")),
-            "command" if self.ids.first().is_some_and(|id| id.name == REFERENCE) => Ok(self.python("onnx")),
-            "tract" => self.rust(),
-            _ => Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned()),
+        match self.ids.first().and_then(|id| outside::program(&id.name)) {
+            Some(Program::Python(package)) => Ok(self.python(package)),
+            Some(Program::Rust) => self.rust(),
+            None => {
+                Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned())
+            }
         }
     }
 
@@ -133,11 +134,11 @@ impl Reproducer<'_> {
         let files = (0..acceptable.len())
             .map(|index| if is_defined { "test_data_set_0/output_0.pb".to_owned() } else { acceptable_file(index) });
         let levels: Vec<String> =
-            self.ids.iter().map(|id| words::level_name(id.configuration.split('+').next().unwrap_or(""))).collect();
+            self.ids.iter().map(|id| outside::level_name(id.configuration.split('+').next().unwrap_or(""))).collect();
         let tensors = self.generated.tensors.iter().flatten().chain(acceptable.iter().copied());
         let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
-        let text = super::render(
+        let text = render(
             "repro.py",
             context! {
                 title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
@@ -156,7 +157,7 @@ impl Reproducer<'_> {
         let (acceptable, error_is_right) = self.acceptable();
         let acceptable: Vec<String> = acceptable.into_iter().map(comparison).collect::<Result<_, _>>()?;
         let setups: Vec<String> =
-            self.ids.iter().map(|id| words::setup(self.kind, &id.configuration).replace('`', "")).collect();
+            self.ids.iter().map(|id| outside::setup(&id.name, &id.configuration).replace('`', "")).collect();
         let pinned = self.ids.iter().any(|id| id.configuration == "pinned");
         let strings = acceptable.iter().any(|text| text.starts_with("is_strings"));
         let numbers = acceptable.iter().any(|text| text.starts_with("is::"));
@@ -166,10 +167,8 @@ impl Reproducer<'_> {
             models => Value::from(Serde(&models)), setups, check => Value::from(Serde(self.check())), pinned,
             apart => self.needs_a_process(), acceptable, error_is_right, expected => self.expected(), strings, numbers,
         };
-        let files = vec![
-            ("Cargo.toml", super::render("Cargo.toml", context.clone())),
-            ("src/main.rs", super::render("main.rs", context)),
-        ];
+        let files =
+            vec![("Cargo.toml", render("Cargo.toml", context.clone())), ("src/main.rs", render("main.rs", context))];
         Ok(Written { files, commands, acceptable: vec![] })
     }
 

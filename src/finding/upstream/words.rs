@@ -3,8 +3,7 @@
 use crate::case::{Case, Declared, Encoding, Wiring, describe};
 use crate::finding::report::{code, cut};
 use crate::model::Job;
-use crate::operator::{Answer, Expectation, OPERATORS};
-use crate::runtime::table::REFERENCE;
+use crate::operator::{Answer, Expectation, OPERATORS, Operator};
 use crate::runtime::{Execution, Outcome, Reason, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement};
@@ -132,33 +131,6 @@ pub(super) fn mark(judgement: &Judgement) -> &'static str {
     }
 }
 
-/// How a runtime of a kind is set up, in its own terms; empty where there is nothing to set.
-pub(super) fn setup(kind: &str, configuration: &str) -> String {
-    match (kind, configuration.split_once('+').unwrap_or((configuration, ""))) {
-        ("onnxruntime", (level, "")) => format!("`{}`", level_name(level)),
-        ("onnxruntime", (level, provider)) => format!("`{}`, {provider} execution provider", level_name(level)),
-        ("tract", ("typed", _)) => "`into_typed()`".to_owned(),
-        ("tract", ("optimized", _)) => "`into_optimized()`".to_owned(),
-        ("tract", ("pinned", _)) => "`set_input_fact()` with what is fed, `into_optimized()`".to_owned(),
-        (_, (other, _)) => other.to_owned(),
-    }
-}
-
-/// The name of a level of optimization in the API of onnxruntime.
-pub(super) fn level_name(level: &str) -> String {
-    let level = if level == "disabled" { "disable_all".to_owned() } else { format!("enable_{level}") };
-    format!("ORT_{}", level.to_uppercase())
-}
-
-/// A runtime as people outside call it.
-pub(super) fn public_name(name: &str) -> &str {
-    match name {
-        "in-house" => "onnx-crosscheck's own implementation of the operator documents",
-        REFERENCE => "onnx.reference",
-        name => name,
-    }
-}
-
 /// How the inputs of a node reach it.
 pub(super) const fn wiring(wiring: Wiring) -> &'static str {
     match wiring {
@@ -187,13 +159,29 @@ pub(super) fn feeds(job: &Job) -> Vec<String> {
     job.feeds.iter().map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
+/// The operators that models are generated of.
+pub(super) fn operators() -> String {
+    let names: Vec<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
+    names.split_last().map_or(String::new(), |(last, others)| format!("{} and {last}", others.join(", ")))
+}
+
 /// A sentence without its full stop.
 pub(super) fn without_stop(sentence: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
 }
 
+/// A sentence on what is wrong as a title, which names the operator.
+pub(super) fn title(operator: &Operator, sentence: &str) -> String {
+    let sentence = without_stop(sentence);
+    if sentence.contains(operator.name) {
+        sentence.to_owned()
+    } else {
+        format!("{operator}: {}", uncapitalized(sentence))
+    }
+}
+
 /// A sentence as it goes on after a colon.
-pub(super) fn uncapitalized(sentence: &str) -> String {
+fn uncapitalized(sentence: &str) -> String {
     let mut characters = sentence.chars();
     match characters.next() {
         // A name keeps its capital: Flatten, Reshape-1, Shape.

@@ -1,0 +1,98 @@
+//! Runtimes as people outside know them: what a report says of each is a row of its own.
+
+use crate::runtime::table::REFERENCE;
+
+/// A kind of program.
+#[derive(Clone, Copy)]
+pub(super) enum Program {
+    /// A script in Python that uses this package.
+    Python(&'static str),
+    /// A Cargo package that uses tract.
+    Rust,
+}
+
+struct Outside {
+    /// What it is called here.
+    name: &'static str,
+    /// What it is called elsewhere.
+    public_name: &'static str,
+    /// Where a release of it comes from, behind its version.
+    package: &'static str,
+    /// How it is set up in a configuration, in its own terms.
+    setup: fn(&str) -> String,
+    /// The kind of program that shows what is wrong with it.
+    program: Option<Program>,
+}
+
+const RUNTIMES: [Outside; 4] = [
+    Outside {
+        name: "in-house",
+        public_name: "onnx-crosscheck's own implementation of the operator documents",
+        package: "",
+        setup: plain,
+        program: None,
+    },
+    Outside {
+        name: "onnxruntime",
+        public_name: "onnxruntime",
+        package: " (the package of PyPI)",
+        setup: |configuration| match configuration.split_once('+') {
+            Some((level, provider)) => format!("`{}`, {provider} execution provider", level_name(level)),
+            None => format!("`{}`", level_name(configuration)),
+        },
+        program: Some(Program::Python("onnxruntime")),
+    },
+    Outside {
+        name: "tract",
+        public_name: "tract",
+        package: " (the crate `tract-onnx`)",
+        setup: |configuration| match configuration {
+            "typed" => "`into_typed()`".to_owned(),
+            "optimized" => "`into_optimized()`".to_owned(),
+            "pinned" => "`set_input_fact()` with what is fed, `into_optimized()`".to_owned(),
+            other => plain(other),
+        },
+        program: Some(Program::Rust),
+    },
+    Outside {
+        name: REFERENCE,
+        public_name: "onnx.reference",
+        package: " (of the package `onnx` of that version)",
+        setup: plain,
+        program: Some(Program::Python("onnx")),
+    },
+];
+
+fn of(name: &str) -> Option<&'static Outside> {
+    RUNTIMES.iter().find(|runtime| runtime.name == name)
+}
+
+/// What people outside call a runtime.
+pub(super) fn public_name(name: &str) -> &str {
+    of(name).map_or(name, |runtime| runtime.public_name)
+}
+
+/// Where a release of a runtime comes from, behind its version; empty if that is not known.
+pub(super) fn package(name: &str) -> &'static str {
+    of(name).map_or("", |runtime| runtime.package)
+}
+
+/// How a runtime is set up in a configuration, in its own terms; empty where there is nothing to set.
+pub(super) fn setup(name: &str, configuration: &str) -> String {
+    of(name).map_or(plain as fn(&str) -> String, |runtime| runtime.setup)(configuration)
+}
+
+/// The kind of program that shows what is wrong with a runtime, if there is one.
+pub(super) fn program(name: &str) -> Option<Program> {
+    of(name)?.program
+}
+
+fn plain(configuration: &str) -> String {
+    configuration.split('+').next().unwrap_or_default().to_owned()
+}
+
+/// The name of a level of optimization in the API of onnxruntime.
+pub(super) fn level_name(level: &str) -> String {
+    let level = if level == "disabled" { "disable_all".to_owned() } else { format!("enable_{level}") };
+    format!("ORT_{}", level.to_uppercase())
+}

@@ -1,0 +1,194 @@
+//! What the runtimes made of the case of a report, and where else it shows.
+
+use serde::Serialize;
+
+use super::super::minimize::Sighting;
+use super::super::{Extent, Probe, Shown};
+use super::{outside, words};
+use crate::case::Case;
+use crate::operator::NEWEST_OPSET;
+use crate::runtime::{Execution, Outcome, RuntimeId};
+use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
+
+/// What every runtime made of a case.
+pub(super) struct Seen {
+    sightings: Vec<Sighting>,
+}
+
+/// A configuration that is at fault.
+pub(super) struct Wrong {
+    pub id: RuntimeId,
+    /// What it did.
+    pub did: String,
+    /// A variant of the case, and what it made of that, where it is at odds with itself.
+    pub contrary: Option<(Case, String)>,
+}
+
+/// A row of the table of all runtimes.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    name: String,
+    version: String,
+    setup: String,
+    did: String,
+    mark: &'static str,
+}
+
+impl Seen {
+    /// What all releases made of a case, but for one that may be left out.
+    pub fn new(case: &Case, probe: &mut Probe, left_out: Option<&String>) -> Seen {
+        let mut releases: Vec<String> = probe.ids().iter().map(RuntimeId::release).collect();
+        releases.dedup();
+        releases.retain(|release| Some(release) != left_out);
+        Seen { sightings: releases.iter().filter_map(|release| probe.look(case, release)).collect() }
+    }
+
+    /// The configurations that show a mismatch.
+    pub fn wrong(&self, mismatch: &Mismatch) -> Vec<Wrong> {
+        let each = self.sightings.iter().flat_map(|sighting| {
+            let shows = |place: &usize| sighting.configurations[*place].1.contains(mismatch);
+            (0..sighting.configurations.len()).filter(shows).map(move |place| (sighting, place))
+        });
+        let wrong = each.map(|(sighting, place)| {
+            let execution = &sighting.examination.executions[place];
+            let declared = declared(execution).filter(|_| mismatch.discrepancies.contains(&Discrepancy::Undeclared));
+            let did = declared.unwrap_or_default() + &words::did(execution);
+            let contrary = sighting.examination.contrary[place].as_ref();
+            let contrary =
+                contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
+            Wrong { id: sighting.configurations[place].0.clone(), did, contrary }
+        });
+        wrong.collect()
+    }
+
+    /// What each of them did.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        for sighting in &self.sightings {
+            let examination = &sighting.examination;
+            for (place, (id, ..)) in sighting.configurations.iter().enumerate() {
+                let row = Row {
+                    name: outside::public_name(&id.name).to_owned(),
+                    version: id.version.clone(),
+                    setup: outside::setup(&id.name, &id.configuration),
+                    did: did(id, &examination.executions[place]),
+                    mark: words::mark(&examination.judgements[place]),
+                };
+                // What several configurations of one release do is said once.
+                match rows.last_mut() {
+                    Some(last) if last.is_like(&row) => last.setup = format!("{}; {}", last.setup, row.setup),
+                    _ => rows.push(row),
+                }
+            }
+        }
+        rows
+    }
+}
+
+impl Row {
+    fn is_like(&self, other: &Row) -> bool {
+        (&self.name, &self.version, &self.did, self.mark) == (&other.name, &other.version, &other.did, other.mark)
+    }
+}
+
+/// What shape a runtime declared of its output, before the words for what it then did.
+fn declared(execution: &Execution) -> Option<String> {
+    let dims = execution.declared.as_ref()?.first()?.dims.as_ref()?;
+    let dims: Vec<String> = dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
+    Some(format!("declares an output of shape [{}], and ", dims.join(", ")))
+}
+
+/// What a runtime did. Errors of the implementation of this project tell people outside nothing.
+fn did(id: &RuntimeId, execution: &Execution) -> String {
+    match &execution.outcome {
+        Outcome::Refused { .. } if id.name == "in-house" => "gives an error".to_owned(),
+        _ => words::did(execution),
+    }
+}
+
+/// The case at the newest opset at which the same mismatch shows and the most runtimes take part. What only one runtime can
+/// read tells its maintainers less.
+pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Case {
+    let expectation = case.expectation(&case.tensors());
+    // To look at what ends or hangs a process takes long, so there the others are asked first.
+    let is_slow = mismatch.severity() == Severity::Crash;
+    let at_fault_is_there = probe.ids().iter().any(|id| id.release() == mismatch.runtime);
+    let mut best: Option<(usize, Case)> = None;
+    for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
+        let candidate = Case { opset, ..case.clone() };
+        let seen = Seen::new(&candidate, probe, is_slow.then_some(&mismatch.runtime));
+        let shows = if is_slow || !at_fault_is_there {
+            candidate.expectation(&candidate.tensors()) == expectation
+        } else {
+            seen.sightings.iter().any(|sighting| sighting.shows(mismatch))
+        };
+        let judgements = seen.sightings.iter().flat_map(|sighting| &sighting.examination.judgements);
+        let taking_part = judgements.filter(|judgement| !matches!(judgement, Judgement::Unsupported(_))).count();
+        if shows && best.as_ref().is_none_or(|(most, _)| taking_part > *most) {
+            best = Some((taking_part, candidate));
+        }
+    }
+    let best = best.map_or_else(|| case.clone(), |(_, best)| best);
+    let holds = !is_slow || !at_fault_is_there || best == *case || probe.shows(&best, mismatch);
+    if holds { best } else { case.clone() }
+}
+
+/// Where a finding shows in one respect, in words.
+#[derive(Debug, Serialize)]
+pub(super) struct ExtentLine {
+    what: &'static str,
+    shows: String,
+    not: String,
+    unsupported: String,
+}
+
+impl ExtentLine {
+    fn new<T>(what: &'static str, rows: &[(T, Shown)], name: impl Fn(&T) -> String) -> ExtentLine {
+        let names = |wanted: Shown| {
+            let names: Vec<String> =
+                rows.iter().filter(|(_, shown)| *shown == wanted).map(|(row, _)| name(row)).collect();
+            match names.len() {
+                0 => "-".to_owned(),
+                count if count == rows.len() && count > 1 => format!("all: {}", names.join("; ")),
+                _ => names.join("; "),
+            }
+        };
+        ExtentLine { what, shows: names(Shown::Yes), not: names(Shown::No), unsupported: names(Shown::Unsupported) }
+    }
+}
+
+/// Measures where a mismatch shows.
+///
+/// # Errors
+/// If that is not measured; the error says why.
+pub(super) fn extent(
+    case: &Case,
+    mismatch: &Mismatch,
+    wrong: &[Wrong],
+    probe: &mut Probe,
+) -> Result<Vec<ExtentLine>, String> {
+    let Some(Wrong { id, .. }) = wrong.first() else {
+        return Err(format!(
+            "This was not measured again for this report: {} was not at hand.",
+            mismatch.runtime.replace('@', " ")
+        ));
+    };
+    if mismatch.severity() == Severity::Crash {
+        return Err(
+            "This was not measured: each look at it would take a process with it, or the whole time limit.".to_owned()
+        );
+    }
+    let extent = Extent::measure(case, mismatch, probe);
+    let operator = case.operator.name;
+    let setup =
+        |name: &String| outside::setup(&id.name, name.split_once('/').map_or("", |(_, configuration)| configuration));
+    let mut lines = vec![
+        ExtentLine::new("operator version", &extent.versions, |since| format!("{operator}-{since}")),
+        ExtentLine::new("element type", &extent.types, ToString::to_string),
+        ExtentLine::new("all inputs of the node given as", &extent.wirings, |wiring| words::wiring(*wiring).to_owned()),
+    ];
+    if extent.configurations.len() > 1 {
+        lines.push(ExtentLine::new("set up with", &extent.configurations, setup));
+    }
+    Ok(lines)
+}

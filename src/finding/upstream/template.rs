@@ -1,0 +1,44 @@
+//! The files of a report that are made from templates.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+const TEMPLATES: [(&str, &str); 4] = [
+    ("issue.md", include_str!("templates/issue.md")),
+    ("repro.py", include_str!("templates/repro.py")),
+    ("main.rs", include_str!("templates/main.rs")),
+    ("Cargo.toml", include_str!("templates/Cargo.toml")),
+];
+
+/// A template, filled in.
+///
+/// # Panics
+/// If the template is not well-formed, which a test of every template rules out.
+pub(super) fn render(name: &str, context: Value) -> String {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    // A string as a literal of the language.
+    environment.add_filter("rust", |text: String| format!("{text:?}"));
+    environment.add_filter("python", |text: String| serde_json::Value::from(text).to_string());
+    environment.add_filter("cell", |text: String| text.replace('|', "\\|"));
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text).unwrap_or_else(|error| panic!("{error:#}"));
+    }
+    let template = environment.get_template(name).unwrap_or_else(|error| panic!("{error:#}"));
+    let text = template.render(context).unwrap_or_else(|error| panic!("{name}: {error:#}"));
+    // Parts that are left out leave their empty lines behind.
+    let mut kept = String::with_capacity(text.len());
+    let most = if name == "repro.py" { 2 } else { 1 };
+    let mut empty = 0;
+    for line in text.lines() {
+        empty = if line.trim().is_empty() { empty + 1 } else { 0 };
+        if empty <= most {
+            kept.push_str(line.trim_end());
+            kept.push('\n');
+        }
+    }
+    format!("{}\n", kept.trim())
+}
