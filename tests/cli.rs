@@ -317,10 +317,8 @@ fn assert_refused(file: &str, contents: &str, arguments: &[&str], said: &[&str])
     let path = folder.path().join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, contents).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder.path()).output();
-    let output = output.unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
+    let (code, _, error) = ended(&crosscheck(arguments).current_dir(folder.path()).output().unwrap());
+    assert_eq!(code, 2, "{error}");
     assert!(said.iter().all(|said| error.contains(said)) && !error.contains("panicked"), "{error}");
 }
 
@@ -336,15 +334,14 @@ fn what_is_too_large_to_be_meant_is_refused() {
         assert_refused("x", "", &["campaign", "--company", company], &["--company <N>", "4096"]);
     }
 
-    let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck"))
-        .args(["run", "-", "--runtimes", "in-house"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
+    let mut child = crosscheck(&["run", "-", "--runtimes", "in-house"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     let text = huge + "Shape@28 float[1]\n";
-    std::thread::spawn(move || std::io::Write::write_all(&mut input, text.as_bytes()));
+    std::thread::spawn(move || input.write_all(text.as_bytes()));
     let output = child.wait_with_output().unwrap();
     let lines: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
     assert!(lines.len() == 2 && lines[0].contains("at most 1048576 bytes"), "{lines:?}");

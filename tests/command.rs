@@ -1,20 +1,14 @@
 //! A runtime of the user's own in another language: the example in Python, with the packages of onnxruntime and onnx.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
-
+mod program;
 mod python;
 
-const EXAMPLE: &str = "examples/onnxruntime_command.py";
+use std::fs;
+use std::path::Path;
 
-fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder).output().unwrap();
-    (
-        output.status.code(),
-        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat(),
-    )
-}
+use program::crosscheck;
+
+const EXAMPLE: &str = "examples/onnxruntime_command.py";
 
 /// A folder whose `runtimes.toml` has the example.
 fn folder() -> tempfile::TempDir {

@@ -1,14 +1,8 @@
 //! Runtimes that end or hang their process: each is a finding, minimized, and the campaign goes on.
 
-use std::path::Path;
-use std::process::Command;
+mod program;
 
-fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (output.status.code(), text.concat())
-}
+use program::crosscheck;
 
 const LIMITS: [&str; 4] = ["--time-limit", "1s", "--memory-limit", "96MiB"];
 

@@ -1,17 +1,13 @@
 //! Releases of a runtime beside each other: real libraries, fetched on first use, each in a process of its own.
 
+mod program;
+
 use std::fs;
-use std::path::Path;
-use std::process::Command;
+
+use program::crosscheck;
 
 /// A defect that came with onnxruntime 1.29.0.
 const CASE: &str = "Reshape@14 allowzero=1 float[0] int64[2]{-1,0}";
-
-fn crosscheck(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(arguments).current_dir(folder).output().unwrap();
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (output.status.code(), text.concat())
-}
 
 #[test]
 fn two_releases_take_part_in_one_run_and_in_one_campaign() {

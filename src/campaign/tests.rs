@@ -8,6 +8,11 @@ use crate::runtime::{self, Execution, Outcome, Output, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::Discrepancy;
 
+/// A campaign without known issues, of so many cases or without end.
+pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
+    Options { source, from: 0, cases, time: None, threads, company: 64, expected: &[], known: &[] }
+}
+
 /// The findings of a campaign of 2,000 cases with an honest runtime and one that lies.
 fn campaign(lie: Fault) -> Statistics {
     campaign_of(2000, lie)
@@ -16,17 +21,7 @@ fn campaign(lie: Fault) -> Statistics {
 fn campaign_of(cases: u64, lie: Fault) -> Statistics {
     let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let options = Options {
-        source: &source,
-        from: 0,
-        cases: Some(cases),
-        time: None,
-        threads: 2,
-        company: 64,
-        expected: &[],
-        known: &[],
-    };
-    run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap()
+    run(&options(&source, Some(cases), 2), None, &open, &AtomicBool::new(false), &|_| {}).unwrap()
 }
 
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
@@ -124,7 +119,7 @@ fn a_changed_element_is_found() {
 fn a_panic_is_found() {
     let statistics = campaign(|job, execution| {
         if is_of("Flatten", job) {
-            execution.outcome = Outcome::Panicked { stage: crate::runtime::Stage::Run };
+            execution.outcome = Outcome::Panicked { stage: Stage::Run };
         }
     });
     assert_found(&statistics, "Flatten", &[Discrepancy::Panic]);
@@ -135,16 +130,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     let run_with = |threads| {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
         let source = Stream::new(Generator::default(), 3, vec![]);
-        let options = Options {
-            source: &source,
-            from: 0,
-            cases: Some(2000),
-            time: None,
-            threads,
-            company: 64,
-            expected: &[],
-            known: &[],
-        };
+        let options = options(&source, Some(2000), threads);
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage)
     };
@@ -157,16 +143,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 fn a_stopped_campaign_keeps_what_it_has() {
     let open = || runtime::open(&runtime::select(Some("in-house"))?);
     let source = Stream::new(Generator::default(), 3, vec![]);
-    let options = Options {
-        source: &source,
-        from: 0,
-        cases: None,
-        time: None,
-        threads: 2,
-        company: 64,
-        expected: &[],
-        known: &[],
-    };
+    let options = options(&source, None, 2);
     let stop = AtomicBool::new(false);
     let statistics = run(&options, None, &open, &stop, &|so_far| {
         if so_far.cases >= 640 {
@@ -188,16 +165,7 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
-    let options = Options {
-        source: &source,
-        from: 0,
-        cases: Some(cases),
-        time: None,
-        threads,
-        company: 1,
-        expected: &[],
-        known: &known,
-    };
+    let options = Options { company: 1, known: &known, ..options(&source, Some(cases), threads) };
     let (stop, before) = (AtomicBool::new(false), journal.done().len());
     let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
         stop.store(so_far.cases >= stop_at, Ordering::Relaxed);
@@ -307,9 +275,7 @@ fn findings_do_not_depend_on_company() {
         let open =
             || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
         let source = Stream::new(Generator::default(), 11, vec![]);
-        let cases = Some(12_000);
-        let options =
-            Options { source: &source, from: 0, cases, time: None, threads: 2, company, expected: &[], known: &[] };
+        let options = Options { company, ..options(&source, Some(12_000), 2) };
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));
         groups.collect::<Vec<_>>()
