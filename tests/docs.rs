@@ -230,3 +230,21 @@ fn every_link_leads_to_a_file() {
         }
     }
 }
+
+#[test]
+fn every_file_of_the_project_that_is_named_is_there() {
+    const FOLDERS: [&str; 8] =
+        ["src/", "tests/", "fuzz/", "benches/", "deploy/", "examples/", ".github/", ".clusterfuzzlite/"];
+    // What is to be replaced by a name of one's own, and what is made on the way.
+    let is_made = |path: &str| path.to_lowercase().contains("name") || path.contains(['*', ' ']);
+    let mut seen = 0;
+    for path in chapters().into_iter().chain([root().join("README.md")]) {
+        let text = read(&path);
+        let named = text.split('`').filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)));
+        for file in named.filter(|file| !is_made(file)) {
+            seen += 1;
+            assert!(root().join(file).exists(), "{} names {file}, which is not there", path.display());
+        }
+    }
+    assert!(seen > 20, "only {seen} files are named");
+}

@@ -207,6 +207,7 @@ fn read_case(text: &str) -> anyhow::Result<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator::OPERATORS;
     use clap::CommandFactory;
 
     #[test]
@@ -223,6 +224,14 @@ mod tests {
         let there: Vec<&str> =
             command.get_subcommands().filter(|c| !c.is_hide_set()).map(clap::Command::get_name).collect();
         assert_eq!(listed, there);
+    }
+
+    #[test]
+    fn the_help_of_replay_names_every_operator() {
+        let command = Arguments::command();
+        let help = command.find_subcommand("replay").and_then(clap::Command::get_long_about).unwrap().to_string();
+        let missing: Vec<_> = OPERATORS.iter().filter(|operator| !help.contains(operator.name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 
     /// A command that people read, and those below it.

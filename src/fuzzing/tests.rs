@@ -1,3 +1,5 @@
+//! The parts of a target that need no libFuzzer.
+
 use super::*;
 use crate::runtime::liar;
 
