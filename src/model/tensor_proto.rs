@@ -1,7 +1,7 @@
 //! Tensors as `TensorProto` messages, in `raw_data` or in the field of their type.
 
 use super::proto::TensorProto;
-use crate::case::Encoding;
+pub use crate::case::Encoding;
 use crate::tensor::{ElementType, Elements, Tensor, TensorError, TypedField, element_count};
 
 /// Why a `TensorProto` is not a tensor.

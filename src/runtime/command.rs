@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use super::process::{Chunks, Exchange, Isolated, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
-use crate::case::Encoding;
+use crate::model::Job;
 use crate::model::proto::TensorProto;
-use crate::model::{Job, tensor_proto};
+use crate::model::tensor_proto::{self, Encoding};
 use crate::tensor::{ElementType, Tensor};
 
 pub(super) static KIND: Kind = Kind {

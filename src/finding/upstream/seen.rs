@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::super::minimize::Sighting;
-use super::super::{Extent, Probe, Shown};
 use super::{outside, words};
 use crate::case::Case;
+use crate::finding::minimize::Sighting;
+use crate::finding::{Extent, Probe, Shown};
 use crate::operator::NEWEST_OPSET;
 use crate::runtime::{Execution, Outcome, RuntimeId};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
