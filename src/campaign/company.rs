@@ -83,8 +83,8 @@ impl Aspect {
         let generated = member.generated;
         let case = &generated.case;
         let versions = Versions::of(case);
-        let version = case.operator.version_at(case.opset)?.since;
-        let data = case.operands.first()?.as_ref()?.element_type;
+        let version = case.version()?.since;
+        let data = case.data()?.element_type;
         let wirings = case.operands.iter().map(|operand| operand.as_ref().map(|operand| operand.wiring)).collect();
         let mut aspects = vec![
             Aspect::Versions(versions.opset, versions.ir),

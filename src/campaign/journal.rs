@@ -189,7 +189,7 @@ impl Header {
     /// What another has otherwise, in words; empty if nothing.
     pub(super) fn differences(&self, other: &Header) -> String {
         let runtimes = |header: &Header| {
-            let names: Vec<String> = header.runtimes.iter().map(|id| format!("{id} {}", id.version)).collect();
+            let names: Vec<String> = header.runtimes.iter().map(RuntimeId::with_version).collect();
             names.join(", ")
         };
         let known = |header: &Header| format!("{} triggers, checksum {:.12}", header.triggers.len(), header.ledger);

@@ -14,7 +14,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Case, Contents, Operand, Wiring};
 use crate::operator::{
-    Attribute, AttributeKind, AttributeSpec, AttributeValue, Expectation, OPERATORS, Operator, Role, Rule, Version,
+    Attribute, AttributeKind, AttributeSpec, AttributeValue, Expectation, NEGATIVE_AXIS_SINCE, OPERATORS, Operator,
+    Role, Rule, Version,
 };
 use crate::tensor::{ElementType, Tensor};
 
@@ -133,7 +134,7 @@ pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -
     let applies = move |rule| match rule {
         Rule::AttributeKind | Rule::DuplicateAttribute => !version.attributes.is_empty(),
         Rule::ElementType => version.element_types.len() < ElementType::ALL.len(),
-        Rule::NegativeAxis => version.since < 11,
+        Rule::NegativeAxis => version.since < NEGATIVE_AXIS_SINCE,
         Rule::ShapeType | Rule::ShapeRank => has_input(Role::TargetShape),
         Rule::MissingShape => has(Role::TargetShape),
         Rule::ZeroAndInferred | Rule::AllowzeroValue => has(Role::Flag),
@@ -222,7 +223,7 @@ impl Draft {
     /// An axis in [-r, r], or [0, r] where axes cannot be negative.
     fn axis_in_range(&self, u: &mut Unstructured) -> arbitrary::Result<i64> {
         let rank = values::rank(&self.dims);
-        let lowest = if self.version.since < 11 { 0 } else { -rank };
+        let lowest = if self.version.since < NEGATIVE_AXIS_SINCE { 0 } else { -rank };
         u.int_in_range(lowest..=rank)
     }
 
@@ -354,7 +355,7 @@ impl Draft {
             self.with_dims(u, vec![2])?;
         }
         let rank = values::rank(&self.dims);
-        let negative_allowed = self.version.since >= 11;
+        let negative_allowed = self.version.since >= NEGATIVE_AXIS_SINCE;
         let breaks = |axis: i64| match rule {
             Rule::NegativeAxis => axis < 0,
             Rule::ScalarAxis => axis != 0 && (axis > 0 || negative_allowed),

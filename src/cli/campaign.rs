@@ -17,6 +17,7 @@ use crate::campaign::{
 use crate::case::Generator;
 use crate::finding::{Known, Ledger, Probe};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
+use crate::runtime::RuntimeId;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
@@ -161,7 +162,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
         known: if common.ignore_known { &[] } else { &known },
     };
     let stop = stopped_by_ctrl_c()?;
-    let names: Vec<String> = opened.iter().map(|id| format!("{id} {}", id.version)).collect();
+    let names: Vec<String> = opened.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
     let progress = Progress::new(&options);
     let show = |so_far: &Statistics| progress.show(so_far);

@@ -12,6 +12,7 @@ use crate::campaign::{CellReport, Counts, CoverageReport};
 use crate::case::Wiring;
 use crate::files::{read_text, write_whole};
 use crate::operator::OPERATORS;
+use crate::runtime::RuntimeId;
 use crate::tensor::ElementType;
 
 /// Show which operator versions, element types, rules and wirings the last campaign reached
@@ -165,7 +166,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let operators: Vec<&str> = OPERATORS.iter().map(|o| o.name).collect();
     let types: Vec<&str> = ElementType::ALL.iter().map(|t| t.name()).collect();
     let wirings: Vec<String> = Wiring::ALL.iter().map(ToString::to_string).collect();
-    let runtimes: Vec<String> = report.runtimes.iter().map(|id| format!("{id} {}", id.version)).collect();
+    let runtimes: Vec<String> = report.runtimes.iter().map(RuntimeId::with_version).collect();
     let data = serde_json::json!({
         "operators": operators, "versions": versions, "types": types, "wirings": wirings, "runtimes": runtimes,
         "cells": report.cells, "rules": report.rules,

@@ -39,8 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let list = conclusion.runtimes.runtimes.clone().unwrap_or_else(|| names.join(","));
         rows = runtime::select(Some(&list))?;
         let mut probe = Probe::new(conclusion.runtimes.open(&rows)?);
-        let in_words =
-            |ids: &[RuntimeId]| ids.iter().map(|id| format!("{id} {}", id.version)).collect::<Vec<_>>().join(", ");
+        let in_words = |ids: &[RuntimeId]| ids.iter().map(RuntimeId::with_version).collect::<Vec<_>>().join(", ");
         anyhow::ensure!(
             probe.ids() == header.runtimes,
             "the campaigns were run on {}, and here are {}: name the same with --runtimes",

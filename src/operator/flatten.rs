@@ -23,7 +23,7 @@ pub(super) static FLATTEN: Operator = Operator {
 };
 
 /// The version that brought axes that count from the back.
-const NEGATIVE_AXIS_SINCE: u8 = 11;
+pub(crate) const NEGATIVE_AXIS_SINCE: u8 = 11;
 
 const fn version(since: u8, last: ElementType) -> Version {
     Version {

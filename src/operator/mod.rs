@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
+pub(crate) use flatten::NEGATIVE_AXIS_SINCE;
 pub use rule::{Rule, Text};
 
 use crate::tensor::{ElementType, Tensor, product};

@@ -3,6 +3,7 @@
 //! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`]; a runtime is a row of data, see
 //! [`table`].
 
+mod caught;
 mod command;
 mod in_house;
 #[cfg(any(test, feature = "planted"))]
@@ -21,6 +22,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use caught::caught;
 pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
 pub use process::Limits;
@@ -121,6 +123,11 @@ impl RuntimeId {
         }
     }
 
+    /// The same with its version, for people.
+    pub fn with_version(&self) -> String {
+        format!("{self} {}", self.version)
+    }
+
     /// Whether the two differ in nothing but their configuration.
     pub fn is_release_of(&self, other: &RuntimeId) -> bool {
         (&self.name, &self.version) == (&other.name, &other.version)
@@ -133,11 +140,6 @@ impl fmt::Display for RuntimeId {
         f.write_str(&self.release())?;
         if self.configuration.is_empty() { Ok(()) } else { write!(f, "/{}", self.configuration) }
     }
-}
-
-/// The name of the kind of a runtime: that of the runtime itself where it is built in, and otherwise `command`.
-pub fn kind_of(id: &RuntimeId) -> &'static str {
-    kinds().find(|kind| kind.name == id.name).map_or(command::KIND.name, |kind| kind.name)
 }
 
 /// What runtimes are called, in their order.

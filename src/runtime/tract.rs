@@ -3,15 +3,13 @@
 //! The workers of other releases are built from this file too, so it keeps to what all of them have.
 
 use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Once;
 
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::DatumType as Datum;
 
 use super::{
     Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
-    Supply,
+    Supply, caught,
 };
 use crate::model::Job;
 use crate::tensor::{self, ElementType, Elements};
@@ -23,7 +21,6 @@ pub static KIND: Kind = Kind {
     supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
     open: |row| {
-        silence_caught_panics();
         Ok(Box::new(TractRuntime {
             id: row.id.clone(),
             onnx: tract_onnx::onnx(),
@@ -78,24 +75,6 @@ struct TractRuntime {
     pin: bool,
 }
 
-thread_local! {
-    /// Whether a panic on this thread is about to be caught here.
-    static CATCHING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// A caught panic is an outcome, so it is not printed, and no back-trace is taken of it. All others go where they went.
-fn silence_caught_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let previous = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !CATCHING.get() {
-                previous(info);
-            }
-        }));
-    });
-}
-
 impl Runtime for TractRuntime {
     fn id(&self) -> &RuntimeId {
         &self.id
@@ -105,20 +84,12 @@ impl Runtime for TractRuntime {
         // Where a panic came from is known by how far the job had come.
         let stage = Cell::new(Stage::Load);
         let declared = Cell::new(None);
-        CATCHING.set(true);
-        let result = panic::catch_unwind(AssertUnwindSafe(|| self.load_and_run(job, &stage, &declared)));
-        CATCHING.set(false);
-        match result {
+        match caught(|| self.load_and_run(job, &stage, &declared)) {
             Ok(Ok(outputs)) => Execution::answer(outputs, declared.take().unwrap_or_default()),
             Ok(Err(error)) => Execution::failure(stage.get(), format!("{error:#}"), PHRASES, declared.take()),
-            Err(payload) => {
-                let message = payload
-                    .downcast_ref::<String>()
-                    .map(String::as_str)
-                    .or_else(|| payload.downcast_ref::<&str>().copied())
-                    .unwrap_or("a panic without a message");
+            Err(message) => {
                 let outcome = Outcome::Panicked { stage: stage.get() };
-                Execution { outcome, message: message.to_owned(), declared: declared.take() }
+                Execution { outcome, message, declared: declared.take() }
             }
         }
     }

@@ -80,6 +80,17 @@ pub enum TensorError {
     Kind { element_type: ElementType, found: &'static str },
 }
 
+/// Dims that hold so many elements, or more than can be counted, were given another number of them.
+fn miscounted(
+    element_type: ElementType,
+    dims: Vec<i64>,
+    expected: Option<impl ToString>,
+    found: String,
+) -> TensorError {
+    let expected = expected.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
+    TensorError::Count { element_type, dims, expected, found }
+}
+
 /// The exact product, or `None` when it passes the range of an i128. A zero anywhere makes it 0, however large the rest.
 pub fn product(factors: impl IntoIterator<Item = i64>) -> Option<i128> {
     let mut result = Some(1_i128);
@@ -115,8 +126,7 @@ impl Tensor {
         let count = element_count(&dims);
         let size = count.and_then(|n| element_type.packed_bytes(n));
         if size != Some(bytes.len()) {
-            let expected = count.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
-            return Err(TensorError::Count { element_type, dims, expected, found: format!("{} bytes", bytes.len()) });
+            return Err(miscounted(element_type, dims, count, format!("{} bytes", bytes.len())));
         }
         let used = count.unwrap_or(0).wrapping_mul(element_type.bits() as usize) % 8;
         if used > 0
@@ -142,9 +152,7 @@ impl Tensor {
         check_dims(&dims)?;
         let expected = element_count(&dims);
         if expected != Some(strings.len()) {
-            let expected = expected.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
-            let found = strings.len().to_string();
-            return Err(TensorError::Count { element_type: ElementType::String, dims, expected, found });
+            return Err(miscounted(ElementType::String, dims, expected, strings.len().to_string()));
         }
         Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings.into()) })
     }
@@ -198,9 +206,7 @@ impl Tensor {
         check_dims(&dims)?;
         let expected = product(dims.iter().copied());
         if expected != product(self.dims.iter().copied()) {
-            let expected = expected.map_or_else(|| "more than memory can hold".to_owned(), |n| n.to_string());
-            let found = self.len().to_string();
-            return Err(TensorError::Count { element_type: self.element_type, dims, expected, found });
+            return Err(miscounted(self.element_type, dims, expected, self.len().to_string()));
         }
         Ok(Tensor { element_type: self.element_type, dims, elements: self.elements.clone() })
     }

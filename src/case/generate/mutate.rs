@@ -9,7 +9,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Generator, contents, shape_wiring, values, wiring};
 use crate::case::{Case, Contents, Operand, shrink};
-use crate::operator::{Attribute, AttributeValue, Role, Version};
+use crate::operator::{Attribute, AttributeValue, Role};
 use crate::tensor::{ElementType, element_count};
 
 /// A change to a case; one that has nothing to change leaves it as it is.
@@ -113,12 +113,8 @@ impl Mutate<Case> for Mutator {
     }
 }
 
-fn version(case: &Case) -> Option<&'static Version> {
-    case.operator.version_at(case.opset)
-}
-
-fn dims(case: &Case) -> Vec<i64> {
-    case.operands.first().and_then(Option::as_ref).map_or_else(Vec::new, |data| data.dims.clone())
+fn dims_of(case: &Case) -> Vec<i64> {
+    case.data().map_or_else(Vec::new, |data| data.dims.clone())
 }
 
 /// Gives the data other dims. Contents that are written out no longer fit.
@@ -133,13 +129,13 @@ fn set_dims(case: &mut Case, dims: Vec<i64>) {
 
 /// A number near a boundary, or one that the case has already.
 fn number(case: &Case, u: &mut Unstructured) -> Result<i64> {
-    let mut pool = dims(case);
+    let mut pool = dims_of(case);
     pool.extend(case.target().unwrap_or_default());
     if !pool.is_empty() && u.ratio(1, 4)? {
         let known = *u.choose(&pool)?;
         return Ok(known.wrapping_add(*u.choose(&[0, 1, -1, 1 << 32, -(1 << 32)])?));
     }
-    values::axis(u, values::rank(&dims(case)))
+    values::axis(u, values::rank(&dims_of(case)))
 }
 
 fn change_entry(case: &mut Case, u: &mut Unstructured) -> Result<()> {
@@ -168,14 +164,14 @@ fn fit_target(case: &mut Case, u: &mut Unstructured) -> Result<()> {
     let flag = |attribute: &Attribute| matches!(attribute.value, AttributeValue::Int(1));
     let allowzero = i64::from(case.attributes.iter().any(flag));
     if case.target().is_some() {
-        let target = values::target(u, &dims(case), allowzero)?;
+        let target = values::target(u, &dims_of(case), allowzero)?;
         *case = shrink::with_target(case, target);
     }
     Ok(())
 }
 
 fn change_dim(case: &mut Case, u: &mut Unstructured) -> Result<()> {
-    let mut dims = dims(case);
+    let mut dims = dims_of(case);
     if !dims.is_empty() {
         let place = u.choose_index(dims.len())?;
         let vast = dims.contains(&0) && u.ratio(1, 8)?;
@@ -187,7 +183,7 @@ fn change_dim(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 fn change_rank(case: &mut Case, u: &mut Unstructured) -> Result<()> {
-    let mut own = dims(case);
+    let mut own = dims_of(case);
     match u.int_in_range(0_u8..=3)? {
         0 => own = values::dims(u)?,
         1 if !own.is_empty() => {
@@ -218,14 +214,14 @@ fn change_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 
 /// Adds an attribute, most often a declared one, or takes one away.
 fn toggle_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
-    let declared = version(case).map_or(&[][..], |version| version.attributes);
+    let declared = case.version().map_or(&[][..], |version| version.attributes);
     if !case.attributes.is_empty() && u.ratio(2, 5)? {
         let place = u.choose_index(case.attributes.len())?;
         case.attributes.remove(place);
     } else if !declared.is_empty() {
         let spec = u.choose(declared)?;
         let value = match spec.role {
-            Role::TargetShape | Role::Ignored => AttributeValue::Ints(values::wild_target(u, &dims(case))?),
+            Role::TargetShape | Role::Ignored => AttributeValue::Ints(values::wild_target(u, &dims_of(case))?),
             Role::Flag => AttributeValue::Int(*u.choose(&[0, 1, 1, 2, -1])?),
             _ => AttributeValue::Int(number(case, u)?),
         };
@@ -259,14 +255,11 @@ fn rewire(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 fn retype(case: &mut Case, u: &mut Unstructured) -> Result<()> {
-    let own = version(case).map_or(&ElementType::ALL[..], |version| version.element_types);
+    let own = case.version().map_or(&ElementType::ALL[..], |version| version.element_types);
     if let Some((place, operand)) = operand(case, u)? {
         // A shape of another type is one case in many.
         if place == 0 || u.ratio(1, 8)? {
-            operand.element_type = if u.ratio(7, 8)? { *u.choose(own)? } else { *u.choose(&ElementType::ALL)? };
-            if matches!(operand.contents, Contents::Bits(_) | Contents::Strings(_)) {
-                operand.contents = Contents::Count;
-            }
+            operand.retype(if u.ratio(7, 8)? { *u.choose(own)? } else { *u.choose(&ElementType::ALL)? });
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What the documents of ONNX say about a case, word for word, and what that means for it.
 
 use crate::case::{Case, Declared, Encoding, Generated, Wiring};
-use crate::operator::{AttributeKind, Rule};
+use crate::operator::{AttributeKind, NEGATIVE_AXIS_SINCE, Rule};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Mismatch};
 use serde::Serialize;
@@ -72,7 +72,7 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
 /// The rule whose words stand in the document of the case's own version.
 fn rule_at(rule: Rule, case: &Case) -> Rule {
     match rule {
-        Rule::AxisRange | Rule::ScalarAxis if case.since() < 11 => Rule::NegativeAxis,
+        Rule::AxisRange | Rule::ScalarAxis if case.since() < NEGATIVE_AXIS_SINCE => Rule::NegativeAxis,
         Rule::ScalarAxis => Rule::AxisRange,
         rule => rule,
     }
