@@ -255,7 +255,7 @@ fn fill_memory_on_int2(job: &Job, _: &mut Execution) {
     }
 }
 
-/// Flatten of int2 writes to the pipe that is meant for answers.
+/// Flatten of int2 writes to standard output, in the midst of a batch.
 fn garbage_on_int2(job: &Job, _: &mut Execution) {
     if is_with_data(job, "Flatten", |data| data.element_type() == ElementType::Int2) {
         println!("A runtime in good spirits says hello, and writes it where answers are expected.");

@@ -159,6 +159,7 @@ impl Messages {
             self.pending.push_back(next);
         }
         self.unread.drain(..understood);
+        self.unread.shrink_to(USUAL);
         Ok(added > 0)
     }
 }
