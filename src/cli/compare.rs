@@ -1,18 +1,18 @@
 //! `crosscheck compare`: what differs between two releases of a runtime.
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::atomic::Ordering;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c};
-use crate::campaign::{Source, Stream};
+use crate::campaign::Stream;
 use crate::case::{Case, Generator};
-use crate::finding::{Comparison, Drift, DriftKind, Known, Ledger};
-use crate::runtime::{Runtime, provision, select};
+use crate::finding::{self, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
+use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
 
 /// Say what two releases of a runtime do differently
@@ -34,60 +34,59 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Threads to use [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     #[command(flatten)]
     place: PlaceArguments,
 }
 
-/// How often it is said how far it came.
-const EVERY: Duration = Duration::from_secs(10);
-
-/// Cases that are run at a time.
-const BLOCK: u64 = 256;
-
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let (before, after) = (open(&arguments.before, arguments.place)?, open(&arguments.after, arguments.place)?);
-    let configurations = |runtimes: &[Box<dyn Runtime>]| -> BTreeSet<String> {
-        runtimes.iter().map(|runtime| runtime.id().configuration.clone()).collect()
-    };
+    let rows = [rows(&arguments.before)?, rows(&arguments.after)?];
+    let configurations: [Vec<&str>; 2] = rows.each_ref().map(|rows| rows.iter().map(configuration).collect());
     anyhow::ensure!(
-        configurations(&before) == configurations(&after),
+        configurations[0] == configurations[1],
         "{} and {} do not have the same configurations, so they cannot be compared",
         arguments.before,
         arguments.after
     );
-    let names = [&before, &after].map(|runtimes| format!("{} {}", runtimes[0].id().name, runtimes[0].id().version));
-    let first: Vec<Case> = Ledger::load()?.entries.iter().map(Known::case).collect();
-    let source = Stream::new(Generator::default(), arguments.seed, first);
-    let mut comparison = Comparison::new(before, after);
-    let stop = stopped_by_ctrl_c()?;
-    let mut shown = Instant::now();
-    while comparison.cases < arguments.cases && !stop.load(Ordering::Relaxed) {
-        let first = comparison.cases;
-        let end = arguments.cases.min(first + BLOCK);
-        let cases: Vec<_> = (first..end).map_while(|index| source.case(index)).collect();
-        comparison.add(&cases);
-        if shown.elapsed() >= EVERY {
-            shown = Instant::now();
-            eprintln!("{} cases, {} changes", comparison.cases, comparison.drifts.len());
-        }
-    }
-    let shown = Cell::new(Instant::now());
-    comparison.minimize(&|done, total| {
-        if shown.get().elapsed() >= EVERY {
-            shown.set(Instant::now());
-            eprintln!("Minimizing: {done} of {total} changes");
-        }
+    let open = |time: Duration| {
+        let place = PlaceArguments { time_limit: time, ..arguments.place };
+        Ok([place.open(&rows[0])?, place.open(&rows[1])?])
+    };
+    // Opened once here, so that provisioning and its errors come before anything else.
+    let names = open(arguments.place.time_limit)?.map(|runtimes| {
+        let id = runtimes[0].id();
+        format!("{} {}", id.name, id.version)
     });
-    write(&comparison, &names, &mut io::stdout().lock())?;
+    let first: Vec<Case> = Ledger::load()?.entries.iter().map(Known::case).collect();
+    let options = CompareOptions {
+        source: &Stream::new(Generator::default(), arguments.seed, first),
+        cases: arguments.cases,
+        threads: arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        limit: arguments.place.time_limit,
+        open: &open,
+    };
+    let stop = stopped_by_ctrl_c()?;
+    let bar = Bar::new();
+    let comparison = finding::compare(&options, &stop, &|progress| bar.show(progress, arguments.cases))?;
+    bar.finish();
+    write(&comparison, &names, &configurations[0], &mut io::stdout().lock())?;
     let is_broken = comparison.drifts.keys().any(|change| change.kind == DriftKind::Broken);
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
 }
 
-fn open(release: &str, place: PlaceArguments) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
-    let rows = select(Some(&with_number(release)?))?;
+fn configuration(row: &Row) -> &str {
+    &row.id.configuration
+}
+
+/// The rows of a release, in the order of their configurations.
+fn rows(release: &str) -> anyhow::Result<Vec<Row>> {
+    let mut rows = select(Some(&with_number(release)?))?;
     let one = rows.iter().all(|row| row.id.is_release_of(&rows[0].id));
     anyhow::ensure!(one, "`{release}` names more than one runtime: two releases are compared");
-    Ok(place.open(&rows)?)
+    rows.sort_by(|a, b| configuration(a).cmp(configuration(b)));
+    Ok(rows)
 }
 
 /// A release with its number in place of `newest` or `previous`.
@@ -103,7 +102,7 @@ fn with_number(release: &str) -> anyhow::Result<String> {
     Ok(format!("{name}@{version}"))
 }
 
-fn write(comparison: &Comparison, names: &[String; 2], to: &mut impl Write) -> io::Result<()> {
+fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{} and {} on {} cases", names[0], names[1], comparison.cases)?;
     for kind in DriftKind::ALL {
         let mut drifts = comparison.drifts.iter().filter(|(change, _)| change.kind == kind).peekable();
@@ -113,7 +112,7 @@ fn write(comparison: &Comparison, names: &[String; 2], to: &mut impl Write) -> i
         for (change, drift) in drifts {
             writeln!(to, "  {}: {}; now {}", change.operator, change.before, change.after)?;
             writeln!(to, "    {}", reproduce(&drift.case.to_string()))?;
-            writeln!(to, "    {}", extent(drift))?;
+            writeln!(to, "    {}", extent(drift, configurations))?;
         }
     }
     if comparison.drifts.is_empty() {
@@ -123,7 +122,7 @@ fn write(comparison: &Comparison, names: &[String; 2], to: &mut impl Write) -> i
 }
 
 /// Where a change was seen.
-fn extent(drift: &Drift) -> String {
+fn extent(drift: &Drift, configurations: &[&str]) -> String {
     let list = |names: Vec<String>| names.join(" ");
     let types = if drift.types.len() == ElementType::ALL.len() {
         "all types".to_owned()
@@ -131,6 +130,51 @@ fn extent(drift: &Drift) -> String {
         list(drift.types.iter().map(|element_type| element_type.name().to_owned()).collect())
     };
     let versions = list(drift.versions.iter().map(u8::to_string).collect());
-    let configurations = list(drift.configurations.iter().cloned().collect());
+    let configurations = list(drift.configurations.iter().map(|&place| configurations[place].to_owned()).collect());
     format!("{} times; versions {versions}; {types}; {configurations}", drift.count)
+}
+
+/// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
+struct Bar {
+    bar: Option<ProgressBar>,
+    shown: Mutex<Instant>,
+}
+
+impl Bar {
+    /// How often a line is written.
+    const EVERY: Duration = Duration::from_secs(10);
+
+    fn new() -> Bar {
+        let bar = io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Bar { bar, shown: Mutex::new(Instant::now()) }
+    }
+
+    fn show(&self, progress: CompareProgress, cases: u64) {
+        let (done, all, line) = match progress {
+            CompareProgress::Cases { done, changes } => (done, cases, format!("{done} cases, {changes} changes")),
+            CompareProgress::Minimized { done, changes } => {
+                (done as u64, changes as u64, format!("{done} of {changes} changes minimized"))
+            }
+        };
+        if let Some(bar) = &self.bar {
+            bar.set_length(all);
+            bar.set_position(done);
+            bar.set_message(line);
+            return;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.elapsed() >= Self::EVERY {
+            *shown = Instant::now();
+            eprintln!("{line}");
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
 }

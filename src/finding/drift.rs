@@ -1,11 +1,18 @@
 //! What differs between two releases of a runtime: newly broken, newly fixed, and whatever else changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::slice;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::minimize::reduce;
-use crate::campaign::{Examination, examine_all};
+use crate::campaign::{Examination, Source, examine_all};
 use crate::case::{Case, Generated};
-use crate::runtime::{self, Runtime, RuntimeId};
+use crate::model;
+use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction};
 
@@ -40,26 +47,55 @@ pub struct Change {
 /// Where a change shows.
 #[derive(Clone, Debug)]
 pub struct Drift {
-    /// The shortest case that shows it; minimized by [`Comparison::minimize`].
+    /// The shortest case that shows it; minimized in the end.
     pub case: Case,
     pub count: u64,
     pub versions: BTreeSet<u8>,
     /// Of the data.
     pub types: BTreeSet<ElementType>,
-    pub configurations: BTreeSet<String>,
+    /// By their places.
+    pub configurations: BTreeSet<usize>,
 }
 
-/// One release of a runtime, in its configurations.
-type Release = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
-
-/// Two releases, and what is known to differ between them.
-#[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
+/// Two releases, and what differs between them.
+#[derive(Clone, Debug, Default)]
 pub struct Comparison {
-    before: Release,
-    after: Release,
     pub cases: u64,
     pub drifts: BTreeMap<Change, Drift>,
 }
+
+/// What is to be compared, and how.
+#[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
+pub struct Options<'a> {
+    pub source: &'a dyn Source,
+    pub cases: u64,
+    /// At least 1. The result does not depend on it.
+    pub threads: usize,
+    /// How long a runtime may take for a case.
+    pub limit: Duration,
+    pub open: Opener<'a>,
+}
+
+/// Opens the older release and the newer one, with so much time for a case; called on each thread. Both have the same
+/// configurations, in the same order.
+pub type Opener<'a> = &'a (dyn Fn(Duration) -> Result<[Vec<Box<dyn Runtime>>; 2], OpenError> + Sync);
+
+/// How far a comparison came.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    Cases { done: u64, changes: usize },
+    Minimized { done: usize, changes: usize },
+}
+
+/// Cases that a thread takes at a time.
+const BLOCK: u64 = 64;
+
+/// The time limit at first: a case takes milliseconds, a hang takes all that it is given, and older releases hang often.
+/// What seems to hang is a hang if it is one at the whole limit too.
+const HASTY: Duration = Duration::from_millis(100);
+
+/// The most hangs that minimizing one change may cost.
+const MOST_HANGS: u32 = 40;
 
 impl Kind {
     pub const ALL: [Kind; 7] =
@@ -92,18 +128,78 @@ impl Kind {
     }
 }
 
-impl Comparison {
-    /// Two releases whose configurations have the same names.
-    pub fn new(before: Vec<Box<dyn Runtime>>, after: Vec<Box<dyn Runtime>>) -> Comparison {
-        let with_ids = |runtimes: Vec<Box<dyn Runtime>>| (runtime::ids(&runtimes), runtimes);
-        Comparison { before: with_ids(before), after: with_ids(after), cases: 0, drifts: BTreeMap::new() }
+impl Change {
+    /// Which of the two releases does not come to an end, if one does not.
+    fn hanging(&self) -> Option<usize> {
+        [&self.before, &self.after].into_iter().position(|words| words.ends_with(reaction(&Outcome::TimedOut)))
     }
+}
 
-    /// Runs cases on both, and keeps what differs.
-    pub fn add(&mut self, cases: &[Generated]) {
+/// Runs cases on two releases until there are no more, and brings what differs down to one case for each change; both until
+/// `stop` is set. `progress` is called now and then.
+///
+/// # Errors
+/// If a release cannot be opened.
+pub fn compare(
+    options: &Options,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Comparison, OpenError> {
+    let (next, total) = (AtomicU64::new(0), Mutex::new(Comparison::default()));
+    on_threads(options, &|thread| {
+        while !stop.load(Ordering::Relaxed) {
+            let first = next.fetch_add(BLOCK, Ordering::Relaxed);
+            let indices = first..options.cases.min(first + BLOCK);
+            let cases: Vec<Generated> = indices.map_while(|index| options.source.case(index)).collect();
+            if cases.is_empty() {
+                break;
+            }
+            let changes = thread.changes(&cases)?;
+            let mut total = lock(&total);
+            total.add(&cases, changes);
+            progress(Progress::Cases { done: total.cases, changes: total.drifts.len() });
+        }
+        Ok(())
+    })?;
+    let mut comparison = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let changes = comparison.drifts.len();
+    let (work, done) = (Mutex::new(comparison.drifts.iter_mut()), AtomicUsize::new(0));
+    on_threads(options, &|thread| {
+        while !stop.load(Ordering::Relaxed) {
+            let Some((change, drift)) = lock(&work).next() else { break };
+            drift.case = thread.minimize(change, drift.case.clone(), stop)?;
+            progress(Progress::Minimized { done: done.fetch_add(1, Ordering::Relaxed) + 1, changes });
+        }
+        Ok(())
+    })?;
+    drop(work);
+    Ok(comparison)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does the work on each thread, with both releases opened there.
+fn on_threads(
+    options: &Options,
+    work: &(dyn Fn(&mut Thread) -> Result<(), OpenError> + Sync),
+) -> Result<(), OpenError> {
+    let thread = || {
+        let hasty = Pair::new((options.open)(options.limit.min(HASTY))?);
+        work(&mut Thread { options, hasty, patient: None, confirmed: BTreeSet::new() })
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(thread)).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
+impl Comparison {
+    /// Counts what differs in cases.
+    fn add(&mut self, cases: &[Generated], changes: Vec<Vec<(usize, Change)>>) {
         self.cases += cases.len() as u64;
-        for (generated, changes) in cases.iter().zip(self.changes(cases)) {
-            let case = &generated.case;
+        for (Generated { case, .. }, changes) in cases.iter().zip(changes) {
             for (configuration, change) in changes {
                 let drift = self.drifts.entry(change).or_insert_with(|| Drift {
                     case: case.clone(),
@@ -116,57 +212,136 @@ impl Comparison {
                 drift.versions.extend(case.operator.version_at(case.opset).map(|version| version.since));
                 drift.types.extend(case.operands.first().and_then(|data| data.as_ref().map(|data| data.element_type)));
                 drift.configurations.insert(configuration);
-                if case.to_string().len() < drift.case.to_string().len() {
+                let size = |case: &Case| (case.to_string().len(), case.to_string());
+                if size(case) < size(&drift.case) {
                     drift.case = case.clone();
                 }
             }
         }
     }
+}
 
-    /// Brings the case of each change down to one from which no single step can be taken.
-    /// `progress` hears how many changes are done.
-    pub fn minimize(&mut self, progress: &dyn Fn(usize, usize)) {
-        let mut drifts = std::mem::take(&mut self.drifts);
-        let total = drifts.len();
-        for (done, (change, drift)) in drifts.iter_mut().enumerate() {
-            progress(done, total);
-            let mut shows = |case: &Case| {
-                let changes = self.changes(&[Generated::given(case.clone())]).concat();
-                changes.iter().any(|(_, shown)| shown == change)
-            };
-            drift.case = reduce(drift.case.clone(), &mut shows);
+/// What a thread has.
+struct Thread<'a> {
+    options: &'a Options<'a>,
+    /// Both releases with a short time limit.
+    hasty: Pair,
+    /// Both with the whole one, for what seems to hang; opened when they are needed.
+    patient: Option<Pair>,
+    /// Changes that were seen at the whole time limit.
+    confirmed: BTreeSet<Change>,
+}
+
+impl Thread<'_> {
+    fn patient(&mut self) -> Result<&mut Pair, OpenError> {
+        match &mut self.patient {
+            Some(pair) => Ok(pair),
+            none => Ok(none.insert(Pair::new((self.options.open)(self.options.limit)?))),
         }
-        self.drifts = drifts;
     }
 
     /// What differs in each case, by configuration.
-    fn changes(&mut self, cases: &[Generated]) -> Vec<Vec<(String, Change)>> {
-        let examine = |(ids, runtimes): &mut Release| examine_all(cases, runtimes, ids);
-        let (before, after) = (examine(&mut self.before), examine(&mut self.after));
+    fn changes(&mut self, cases: &[Generated]) -> Result<Vec<Vec<(usize, Change)>>, OpenError> {
+        let mut changes = self.hasty.changes(cases);
+        for (generated, changes) in cases.iter().zip(&mut changes) {
+            while let Some((index, change)) = changes.iter().find(|(_, change)| self.is_in_doubt(change)).cloned() {
+                let pair = self.patient()?;
+                if change.hanging().is_some_and(|side| pair.times_out(side, index, generated)) {
+                    self.confirmed.insert(change);
+                } else {
+                    *changes = pair.changes(slice::from_ref(generated)).remove(0);
+                    self.confirmed.extend(changes.iter().map(|(_, change)| change.clone()));
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    fn is_in_doubt(&self, change: &Change) -> bool {
+        change.hanging().is_some() && !self.confirmed.contains(change)
+    }
+
+    /// Brings the case of a change down to one from which no single step can be taken, or none that costs no more than
+    /// so many hangs.
+    fn minimize(&mut self, change: &Change, case: Case, stop: &AtomicBool) -> Result<Case, OpenError> {
+        let mut hangs = 0;
+        let minimized = reduce(case.clone(), &mut |case| {
+            let can_go_on = hangs < MOST_HANGS && !stop.load(Ordering::Relaxed);
+            can_go_on && self.hasty.shows(change, &Generated::given(case.clone()), &mut hangs)
+        });
+        let Some(side) = change.hanging() else { return Ok(minimized) };
+        let (pair, generated) = (self.patient()?, Generated::given(minimized));
+        let hangs = pair.configurations().any(|index| pair.times_out(side, index, &generated));
+        Ok(if hangs { generated.case } else { case })
+    }
+}
+
+/// The older release and the newer one, in the same configurations.
+struct Pair {
+    releases: [Vec<Box<dyn Runtime>>; 2],
+    ids: [Vec<RuntimeId>; 2],
+}
+
+impl Pair {
+    fn new(releases: [Vec<Box<dyn Runtime>>; 2]) -> Pair {
+        Pair { ids: releases.each_ref().map(|runtimes| runtime::ids(runtimes)), releases }
+    }
+
+    fn examine(&mut self, side: usize, cases: &[Generated]) -> Vec<Examination> {
+        examine_all(cases, &mut self.releases[side], &self.ids[side])
+    }
+
+    /// What differs in each case, by configuration.
+    fn changes(&mut self, cases: &[Generated]) -> Vec<Vec<(usize, Change)>> {
+        let (before, after) = (self.examine(0, cases), self.examine(1, cases));
         let each = cases.iter().zip(before.iter().zip(&after));
         each.map(|(generated, (before, after))| self.changes_of(generated, before, after)).collect()
     }
 
-    fn changes_of(&self, generated: &Generated, before: &Examination, after: &Examination) -> Vec<(String, Change)> {
-        let place = |id: &RuntimeId| self.after.0.iter().position(|other| other.configuration == id.configuration);
-        let pairs = self.before.0.iter().enumerate().filter_map(|(index, id)| Some((index, place(id)?)));
-        let changed = pairs.filter(|&(one, other)| {
-            let outcomes = (&before.executions[one].outcome, &after.executions[other].outcome);
-            before.judgements[one] != after.judgements[other] || !same_reaction(outcomes.0, outcomes.1)
-        });
-        changed
-            .map(|(one, other)| {
-                let kind = Kind::of(&before.judgements[one], &after.judgements[other]);
-                let after = match kind {
-                    // What it does with what it could not do before is one change, however much of it there is.
-                    Kind::Added => "supported".to_owned(),
-                    _ => in_words(generated, after, other),
-                };
-                let (operator, before) = (generated.case.operator.name, in_words(generated, before, one));
-                let change = Change { kind, operator, before, after };
-                (self.before.0[one].configuration.clone(), change)
-            })
-            .collect()
+    fn changes_of(&self, generated: &Generated, before: &Examination, after: &Examination) -> Vec<(usize, Change)> {
+        let is_other = |&index: &usize| {
+            let outcomes = (&before.executions[index].outcome, &after.executions[index].outcome);
+            before.judgements[index] != after.judgements[index] || !same_reaction(outcomes.0, outcomes.1)
+        };
+        let change = |index: usize| {
+            let kind = Kind::of(&before.judgements[index], &after.judgements[index]);
+            let after = match kind {
+                // What it does with what it could not do before is one change, however much of it there is.
+                Kind::Added => "supported".to_owned(),
+                _ => in_words(generated, after, index),
+            };
+            let (operator, before) = (generated.case.operator.name, in_words(generated, before, index));
+            (index, Change { kind, operator, before, after })
+        };
+        self.configurations().filter(is_other).map(change).collect()
+    }
+
+    /// Whether a case shows a change; counts the cases that hang. The release that is not expected to is looked at first,
+    /// and what hangs is not run again in its variants.
+    fn shows(&mut self, change: &Change, generated: &Generated, hangs: &mut u32) -> bool {
+        let case = slice::from_ref(generated);
+        let Some(side) = change.hanging() else {
+            let is_hang = (0..2).any(|side| self.configurations().any(|index| self.times_out(side, index, generated)));
+            *hangs += u32::from(is_hang);
+            return !is_hang && self.changes(case).concat().iter().any(|(_, shown)| shown == change);
+        };
+        let words = [&change.after, &change.before][side];
+        let other = self.examine(1 - side, case).remove(0);
+        let is_expected = |&index: &usize| in_words(generated, &other, index) == *words;
+        let is_hang = self.configurations().filter(is_expected).any(|index| self.times_out(side, index, generated));
+        *hangs += u32::from(is_hang);
+        is_hang
+    }
+
+    /// Whether a release in one configuration does not come to an end with a case.
+    fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
+        let job = model::job(&generated.case, &generated.tensors);
+        self.releases[side][index].execute(&job).outcome == Outcome::TimedOut
+    }
+
+    /// The places of the configurations.
+    fn configurations(&self) -> Range<usize> {
+        0..self.ids[0].len()
     }
 }
 
@@ -191,24 +366,46 @@ pub fn in_words(generated: &Generated, examination: &Examination, index: usize) 
 mod tests {
     use super::*;
     use crate::case::Generator;
-    use crate::runtime::liar::{liar, short_shape, swapped_flatten};
+    use crate::runtime::Execution;
+    use crate::runtime::liar::{Fault, liar, panics_on_zero, short_shape, swapped_flatten};
 
-    fn compared(before: &[crate::runtime::liar::Fault], after: &[crate::runtime::liar::Fault]) -> Comparison {
-        let mut comparison = Comparison::new(vec![liar(before).unwrap()], vec![liar(after).unwrap()]);
-        let generator = Generator::default();
-        let cases: Vec<Generated> = (0..500).map(|index| generator.case(3, index)).collect();
-        comparison.add(&cases);
-        comparison.minimize(&|_, _| {});
-        comparison
+    /// What is drawn, without the catalogue.
+    struct Drawn(Generator);
+
+    impl Source for Drawn {
+        fn case(&self, index: u64) -> Option<Generated> {
+            Some(self.0.case(3, index))
+        }
+    }
+
+    const LIMIT: Duration = Duration::from_secs(2);
+
+    /// Compares a release that has some faults, and others when it is given little time, with one that has others.
+    fn compared(before: &[Fault], hasty: &[Fault], after: &[Fault]) -> Comparison {
+        let open = |time: Duration| {
+            let own: Vec<Fault> = before.iter().chain(if time < LIMIT { hasty } else { &[] }).copied().collect();
+            Ok([vec![liar(&own)?], vec![liar(after)?]])
+        };
+        let source = Drawn(Generator::default());
+        let options = Options { source: &source, cases: 500, threads: 2, limit: LIMIT, open: &open };
+        compare(&options, &AtomicBool::new(false), &|_| {}).unwrap()
+    }
+
+    fn lines(comparison: &Comparison) -> Vec<String> {
+        let line = |(change, drift): (&Change, &Drift)| format!("{}: {}", change.kind.title(), drift.case);
+        comparison.drifts.iter().map(line).collect()
+    }
+
+    fn hangs_on_zero(job: &model::Job, execution: &mut Execution) {
+        panics_on_zero(job, execution);
+        if let Outcome::Panicked { .. } = execution.outcome {
+            execution.outcome = Outcome::TimedOut;
+        }
     }
 
     #[test]
     fn what_broke_and_what_was_fixed_is_found_and_minimized() {
-        let found: Vec<String> = compared(&[short_shape], &[swapped_flatten])
-            .drifts
-            .iter()
-            .map(|(change, drift)| format!("{}: {}", change.kind.title(), drift.case))
-            .collect();
+        let found = lines(&compared(&[short_shape], &[], &[swapped_flatten]));
         let expected = ["Newly broken: Flatten@28 float[0]", "Newly fixed: Shape@28 float[1,1,1]"];
         assert!(expected.iter().all(|&change| found.contains(&change.to_owned())), "{found:?}");
         assert!(!found.iter().any(|change| change.contains("Reshape")), "{found:?}");
@@ -216,7 +413,36 @@ mod tests {
 
     #[test]
     fn two_equal_releases_do_not_differ() {
-        let same = compared(&[short_shape], &[short_shape]);
+        let same = compared(&[short_shape], &[], &[short_shape]);
         assert!(same.drifts.is_empty() && same.cases == 500, "{:?}", same.drifts);
+    }
+
+    #[test]
+    fn a_hang_is_found_and_minimized() {
+        let expected = "Newly fixed: Flatten@28 float[0]";
+        assert_eq!(lines(&compared(&[hangs_on_zero], &[], &[])), [expected]);
+    }
+
+    #[test]
+    fn what_only_takes_long_is_no_hang_and_hides_nothing() {
+        assert_eq!(lines(&compared(&[], &[hangs_on_zero], &[])), [""; 0]);
+        let slow = compared(&[panics_on_zero], &[hangs_on_zero], &[]);
+        let Some((change, _)) = slow.drifts.first_key_value() else { panic!("the panic is hidden") };
+        assert!(change.before.contains("panics") && slow.drifts.len() == 1, "{:?}", slow.drifts);
+    }
+
+    #[test]
+    fn a_comparison_that_is_stopped_says_what_there_is() {
+        let open = |_| Ok([vec![liar(&[short_shape])?], vec![liar(&[])?]]);
+        let source = Drawn(Generator::default());
+        let options = Options { source: &source, cases: u64::MAX, threads: 2, limit: LIMIT, open: &open };
+        let stop = AtomicBool::new(false);
+        let progress = |progress| match progress {
+            Progress::Cases { changes: 0, .. } => {}
+            Progress::Cases { .. } => stop.store(true, Ordering::Relaxed),
+            Progress::Minimized { .. } => panic!("it goes on"),
+        };
+        let comparison = compare(&options, &stop, &progress).unwrap();
+        assert!(comparison.cases > 0 && !comparison.drifts.is_empty(), "{comparison:?}");
     }
 }

@@ -17,7 +17,9 @@ pub mod upstream;
 use std::fmt;
 
 pub use bisect::{Bisection, bisect};
-pub use drift::{Comparison, Drift, Kind as DriftKind, in_words};
+pub use drift::{
+    Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress, compare, in_words,
+};
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
