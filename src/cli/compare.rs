@@ -104,8 +104,10 @@ fn with_number(release: &str) -> anyhow::Result<String> {
 
 fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{} and {} on {} cases", names[0], names[1], comparison.cases)?;
+    let (parts, roots): (Vec<_>, Vec<_>) =
+        comparison.drifts.iter().partition(|(change, _)| comparison.fix_behind(change).is_some());
     for kind in DriftKind::ALL {
-        let mut drifts = comparison.drifts.iter().filter(|(change, _)| change.kind == kind).peekable();
+        let mut drifts = roots.iter().filter(|(change, _)| change.kind == kind).peekable();
         if drifts.peek().is_some() {
             writeln!(to, "\n{}:", kind.title())?;
         }
@@ -113,6 +115,10 @@ fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], 
             writeln!(to, "  {}: {}; now {}", change.operator, change.before, change.after)?;
             writeln!(to, "    {}", reproduce(&drift.case.to_string()))?;
             writeln!(to, "    {}", extent(drift, configurations))?;
+            for (part, drift) in parts.iter().filter(|(part, _)| comparison.fix_behind(part) == Some(*change)) {
+                writeln!(to, "    with it: {}; now {}", part.before, part.after)?;
+                writeln!(to, "      {}", reproduce(&drift.case.to_string()))?;
+            }
         }
     }
     if comparison.drifts.is_empty() {

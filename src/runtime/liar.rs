@@ -135,7 +135,7 @@ fn by_output(job: &Job) -> Vec<Job> {
     graph.output.iter().filter_map(of).collect()
 }
 
-fn is(job: &Job, operator: &str) -> bool {
+pub(crate) fn is(job: &Job, operator: &str) -> bool {
     let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph);
     graph.is_some_and(|graph| graph.node.iter().any(|node| node.op_type.as_deref() == Some(operator)))
 }
