@@ -180,7 +180,6 @@ pub fn compare(
         }
         Ok(())
     })?;
-    drop(work);
     Ok(comparison)
 }
 
