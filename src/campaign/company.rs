@@ -19,9 +19,9 @@ use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 /// The most elements that an operand of a case in company has: beyond that, copying them is all that takes time.
 const MOST_ELEMENTS: usize = 4096;
 
-/// The number of cases that a runtime is given at a time: enough that handing them over takes none, and so few that they
-/// are in the cache of the processor until they are looked at.
-const AT_A_TIME: usize = 256;
+/// The number of cases that a runtime is given at a time: so many that handing them over takes little, and so few that
+/// their answers take little memory until they are looked at.
+const AT_A_TIME: usize = 1024;
 
 /// How often something has to be answered for every time that it was not, before it is put into company: one case that is
 /// not answered costs its company several runs more.
