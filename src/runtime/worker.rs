@@ -15,7 +15,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use memmap2::MmapMut;
-use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::process::{Chunks, Exchange, Isolated, NOTICE, Next, Protocol};
@@ -41,7 +40,7 @@ const OUTPUT: &str = "output";
 /// What the file of answers begins with: how far it is written, as a `u64` of the machine.
 const BEGINNING: usize = size_of::<u64>();
 /// How large the files stay from batch to batch, in bytes.
-const USUAL: usize = 1 << 20;
+const USUAL: usize = 1 << 22;
 
 /// Where files are kept in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
@@ -314,7 +313,7 @@ fn serve_with(
         answers.begin()?;
         let mut rest = &batch[..];
         for _ in 0..u64::from_le_bytes(count) {
-            let job: Job = receive(&mut rest)?;
+            let job = receive(&mut rest)?;
             let execution = runtime.execute(&job);
             let end = output.seek(SeekFrom::End(0))?;
             let answer = if end == said { Ok(execution) } else { Err(words(&mut output, &mut said)?) };
@@ -400,11 +399,11 @@ fn end_with_the_parent() {
 #[cfg(not(unix))]
 fn end_with_the_parent() {}
 
-/// The first of what follows each other, which then begins with the next.
-fn receive<T: DeserializeOwned>(from: &mut &[u8]) -> io::Result<T> {
-    let (received, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
+/// The first of the jobs, which then begin with the next.
+fn receive(from: &mut &[u8]) -> io::Result<Job> {
+    let (job, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
     *from = rest;
-    Ok(received)
+    Ok(job)
 }
 
 #[cfg(test)]
@@ -423,7 +422,7 @@ mod tests {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
             let written = postcard::to_stdvec(&job).unwrap();
-            let read: Job = receive(&mut &written[..]).unwrap();
+            let read = receive(&mut &written[..]).unwrap();
             assert_eq!((&read.model, &read.feeds), (&job.model, &job.feeds));
             let execution = honest.execute(&job);
             let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
