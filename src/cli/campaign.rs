@@ -1,14 +1,12 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Came, rate, unsupported};
+use super::progress::Progress;
 use super::{Ending, stopped_by_ctrl_c};
 use crate::campaign::{
     self, Header, JournalError, Kept, Limits, Manner, Opened, Options, Origin, Shard, Sharded, Source, Statistics,
@@ -164,8 +162,14 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     let stop = stopped_by_ctrl_c()?;
     let names: Vec<String> = opened.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
-    let progress = Progress::new(&options);
-    let show = |so_far: &Statistics| progress.show(so_far);
+    let progress = Progress::new();
+    let show = |so_far: &Statistics| {
+        let (done, whole) = match options.time {
+            Some(time) => (so_far.elapsed.as_secs(), Some(time.as_secs())),
+            None => (so_far.cases, options.cases),
+        };
+        progress.show(done, whole, Some(so_far.elapsed), || line(so_far));
+    };
     let open = || conclusion.runtimes.open(&rows);
     let mut statistics = campaign::run(&options, Some(&mut journal), &open, &stop, &show)?;
     progress.finish();
@@ -201,46 +205,6 @@ fn cpu_time() -> Duration {
 #[cfg(not(unix))]
 fn cpu_time() -> Duration {
     Duration::ZERO
-}
-
-/// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
-struct Progress {
-    bar: Option<ProgressBar>,
-    shown: Mutex<Instant>,
-}
-
-impl Progress {
-    const EVERY: Duration = Duration::from_secs(10);
-
-    fn new(options: &Options) -> Progress {
-        let bar = io::stderr().is_terminal().then(|| {
-            let whole = options.time.map(|time| time.as_secs()).or(options.cases);
-            let bar = whole.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
-            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Progress { bar, shown: Mutex::new(Instant::now()) }
-    }
-
-    fn show(&self, so_far: &Statistics) {
-        if let Some(bar) = &self.bar {
-            let by_time = bar.length().is_some_and(|length| length != so_far.cases);
-            bar.set_position(if by_time { so_far.elapsed.as_secs() } else { so_far.cases });
-            bar.set_message(line(so_far));
-            return;
-        }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.elapsed() >= Self::EVERY {
-            *shown = Instant::now();
-            eprintln!("{:.0?}: {}", so_far.elapsed, line(so_far));
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 fn line(so_far: &Statistics) -> String {

@@ -1,14 +1,12 @@
 //! `crosscheck compare`: what differs between two releases of a runtime.
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::{self, Write};
+use std::time::Duration;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c};
+use super::progress::Progress;
+use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c, threads};
 use crate::campaign::Stream;
 use crate::case::{Case, Generator};
 use crate::finding::{self, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
@@ -63,14 +61,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let options = CompareOptions {
         source: &Stream::new(Generator::default(), arguments.seed, first),
         cases: arguments.cases,
-        threads: arguments.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from)),
+        threads: threads(arguments.threads),
         limit: arguments.place.time_limit,
         open: &open,
     };
     let stop = stopped_by_ctrl_c()?;
-    let bar = Bar::new();
-    let comparison = finding::compare(&options, &stop, &|progress| bar.show(progress, arguments.cases))?;
-    bar.finish();
+    let progress = Progress::new();
+    let show = |so_far: CompareProgress| match so_far {
+        CompareProgress::Cases { done, changes } => {
+            progress.show(done, Some(arguments.cases), None, || format!("{done} cases, {changes} changes"));
+        }
+        CompareProgress::Minimized { done, changes } => {
+            let text = || format!("{done} of {changes} changes minimized");
+            progress.show(done as u64, Some(changes as u64), None, text);
+        }
+    };
+    let comparison = finding::compare(&options, &stop, &show)?;
+    progress.finish();
     write(&comparison, &names, &configurations[0], &mut io::stdout().lock())?;
     let is_broken = comparison.drifts.keys().any(|change| change.kind == DriftKind::Broken);
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
@@ -138,49 +145,4 @@ fn extent(drift: &Drift, configurations: &[&str]) -> String {
     let versions = list(drift.versions.iter().map(u8::to_string).collect());
     let configurations = list(drift.configurations.iter().map(|&place| configurations[place].to_owned()).collect());
     format!("{} times; versions {versions}; {types}; {configurations}", drift.count)
-}
-
-/// A bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
-struct Bar {
-    bar: Option<ProgressBar>,
-    shown: Mutex<Instant>,
-}
-
-impl Bar {
-    /// How often a line is written.
-    const EVERY: Duration = Duration::from_secs(10);
-
-    fn new() -> Bar {
-        let bar = io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
-            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Bar { bar, shown: Mutex::new(Instant::now()) }
-    }
-
-    fn show(&self, progress: CompareProgress, cases: u64) {
-        let (done, all, line) = match progress {
-            CompareProgress::Cases { done, changes } => (done, cases, format!("{done} cases, {changes} changes")),
-            CompareProgress::Minimized { done, changes } => {
-                (done as u64, changes as u64, format!("{done} of {changes} changes minimized"))
-            }
-        };
-        if let Some(bar) = &self.bar {
-            bar.set_length(all);
-            bar.set_position(done);
-            bar.set_message(line);
-            return;
-        }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.elapsed() >= Self::EVERY {
-            *shown = Instant::now();
-            eprintln!("{line}");
-        }
-    }
-
-    fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table};
+use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table, threads};
 use crate::campaign::{Header, Origin, RuntimeStatistics, Statistics, Trigger};
 use crate::case::Case;
 use crate::files::write_whole;
@@ -48,7 +48,7 @@ pub(super) struct Came<'a> {
 
 impl Arguments {
     pub(super) fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        threads(self.threads)
     }
 
     /// Brings mismatches down to findings.

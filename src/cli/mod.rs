@@ -12,6 +12,7 @@ mod export;
 mod known;
 mod man;
 mod merge;
+mod progress;
 mod replay;
 mod report;
 mod run;
@@ -168,6 +169,11 @@ pub fn main() -> ExitCode {
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
     kind == Some(std::io::ErrorKind::BrokenPipe)
+}
+
+/// How many threads to use, if it is not said: one for each core.
+fn threads(said: Option<usize>) -> usize {
+    said.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// A flag that Ctrl-C sets, for work that is to come to an orderly end.

@@ -14,7 +14,7 @@ use crate::case::{Case, Features, Generated};
 use crate::model;
 use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction};
+use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
 /// How a change is to be taken. The worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -232,8 +232,8 @@ impl Comparison {
                     configurations: BTreeSet::new(),
                 });
                 drift.count += 1;
-                drift.versions.extend(case.operator.version_at(case.opset).map(|version| version.since));
-                drift.types.extend(case.operands.first().and_then(|data| data.as_ref().map(|data| data.element_type)));
+                drift.versions.extend(case.version().map(|version| version.since));
+                drift.types.extend(case.data().map(|data| data.element_type));
                 drift.configurations.insert(configuration);
                 let size = |case: &Case| (case.to_string().len(), case.to_string());
                 if size(case) < size(&drift.case) {
@@ -377,10 +377,9 @@ pub fn in_words(generated: &Generated, examination: &Examination, index: usize) 
         Judgement::Tolerated(_) => format!("tolerated: {outcome}"),
         Judgement::Unsupported(_) => format!("unsupported: {outcome}"),
         Judgement::Wrong(found) => {
-            let sentences: Vec<&str> = found.iter().map(|discrepancy| discrepancy.sentence()).collect();
             let rule = generated.expectation.rule().filter(|_| is_about_the_rule(found));
             let rule = rule.map_or_else(String::new, |rule| format!(" ({rule})"));
-            format!("wrong{rule}: {}: {outcome}", sentences.join(" and "))
+            format!("wrong{rule}: {}: {outcome}", sentences(found))
         }
     }
 }

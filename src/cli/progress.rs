@@ -1,0 +1,50 @@
+//! How far long work has come: a bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
+
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often a line is written.
+const EVERY: Duration = Duration::from_secs(10);
+
+pub(super) struct Progress {
+    bar: Option<ProgressBar>,
+    shown: Mutex<Instant>,
+}
+
+impl Progress {
+    pub(super) fn new() -> Progress {
+        let bar = io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
+            ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Progress { bar, shown: Mutex::new(Instant::now()) }
+    }
+
+    /// Shows how much is done, of how much if that is known. The text is made only if it is shown, after `time` in a line; a
+    /// bar has a clock of its own.
+    pub(super) fn show(&self, done: u64, whole: Option<u64>, time: Option<Duration>, text: impl FnOnce() -> String) {
+        if let Some(bar) = &self.bar {
+            if let Some(whole) = whole {
+                bar.set_length(whole);
+            }
+            bar.set_position(done);
+            bar.set_message(text());
+            return;
+        }
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.elapsed() >= EVERY {
+            *shown = Instant::now();
+            let time = time.map_or_else(String::new, |time| format!("{time:.0?}: "));
+            eprintln!("{time}{}", text());
+        }
+    }
+
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
