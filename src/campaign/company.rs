@@ -4,8 +4,10 @@
 //! goes wrong in company only is a finding of its own, the smallest such company.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+
+use indexmap::IndexSet;
 
 use super::Trigger;
 use super::examine::mismatches;
@@ -36,6 +38,8 @@ pub struct Companies<'a> {
     expected: &'a [Trigger],
     /// Defects whose wrong answers need no confirmation.
     known: &'a [Trigger],
+    /// Whatever was met that may decide whether a runtime answers; it is named by its place here.
+    aspects: IndexSet<Aspect>,
     /// By runtime.
     experience: Vec<Experience>,
     /// Companies that go wrong though each of their cases is right alone, by runtime and by what came of them.
@@ -45,9 +49,12 @@ pub struct Companies<'a> {
 }
 
 /// What a runtime has been seen to answer, and what has kept it from that.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 struct Experience {
-    aspects: HashMap<Aspect, Seen>,
+    /// Of the runtime.
+    release: String,
+    /// By aspect.
+    seen: Vec<Seen>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,9 +86,8 @@ enum Aspect {
 }
 
 impl Aspect {
-    fn of(member: &Member, known: &[Trigger]) -> Option<Vec<Aspect>> {
-        let generated = member.generated;
-        let case = &generated.case;
+    fn all(member: &Member, known: &[Trigger]) -> Option<Vec<Aspect>> {
+        let case = &member.generated.case;
         let versions = Versions::of(case);
         let version = case.version()?.since;
         let data = case.data()?.element_type;
@@ -89,7 +95,7 @@ impl Aspect {
         let mut aspects = vec![
             Aspect::Versions(versions.opset, versions.ir),
             Aspect::Type(case.operator.name, version, data),
-            Aspect::Wiring(case.operator.name, wirings, generated.expectation.rule()),
+            Aspect::Wiring(case.operator.name, wirings, member.generated.expectation.rule()),
         ];
         let defects = known.iter().enumerate().filter(|(_, defect)| {
             defect.mismatch.operator == case.operator.name
@@ -98,6 +104,11 @@ impl Aspect {
         });
         aspects.extend(defects.map(|(place, _)| Aspect::Defect(place)));
         Some(aspects)
+    }
+
+    /// Whether it may decide what a release of a runtime does: a defect is that of one.
+    fn concerns(&self, release: &str, known: &[Trigger]) -> bool {
+        !matches!(self, Aspect::Defect(place) if known[*place].mismatch.runtime != release)
     }
 
     /// Whether this is what an outcome comes from that is no answer.
@@ -114,22 +125,15 @@ impl Aspect {
 }
 
 impl Experience {
-    fn learn(&mut self, member: &Member, execution: &Execution) {
-        for aspect in member.aspects.iter().flatten() {
-            let (answered, lacking) = match execution.outcome {
-                Outcome::Answer(_) => (1, 0),
-                ref outcome => (0, u32::from(aspect.is_behind(outcome))),
-            };
-            match self.aspects.get_mut(aspect) {
-                Some(seen) => (seen.answered, seen.lacking) = (seen.answered + answered, seen.lacking + lacking),
-                None => _ = self.aspects.insert(aspect.clone(), Seen { answered, lacking }),
+    fn learn(&mut self, aspects: &IndexSet<Aspect>, member: &Member, execution: &Execution) {
+        self.seen.resize(aspects.len(), Seen::default());
+        for &place in member.aspects.iter().flatten() {
+            let seen = &mut self.seen[place];
+            match &execution.outcome {
+                Outcome::Answer(_) => seen.answered += 1,
+                outcome => seen.lacking += u32::from(aspects[place].is_behind(outcome)),
             }
         }
-    }
-
-    fn expects_an_answer(&self, aspects: &[Aspect]) -> bool {
-        let likely = |seen: &Seen| seen.answered > seen.lacking.saturating_mul(LIKELY);
-        aspects.iter().all(|aspect| self.aspects.get(aspect).is_some_and(likely))
     }
 }
 
@@ -138,8 +142,8 @@ struct Member<'a> {
     generated: &'a Generated,
     /// Its place among the cases.
     place: usize,
-    /// `None` if it is always alone.
-    aspects: Option<Vec<Aspect>>,
+    /// By their places. `None` if it is always alone.
+    aspects: Option<Vec<usize>>,
     features: OnceCell<Features>,
     part: OnceCell<Part>,
     job: OnceCell<Job>,
@@ -152,11 +156,12 @@ impl<'a> Member<'a> {
     }
 
     /// The same with what decides whether it is put into company.
-    fn with_aspects(self, expected: &[Trigger]) -> Member<'a> {
+    fn with_aspects(self, expected: &[Trigger], met: &mut IndexSet<Aspect>) -> Member<'a> {
         let is_small = || self.generated.tensors.iter().flatten().all(|tensor| tensor.len() <= MOST_ELEMENTS);
         let may_be_answered = !matches!(self.generated.expectation, Expectation::Reject { .. });
-        let aspects = if may_be_answered && is_small() { Aspect::of(&self, expected) } else { None };
-        Member { aspects, ..self }
+        let aspects = if may_be_answered && is_small() { Aspect::all(&self, expected) } else { None };
+        let place = |aspect| met.insert_full(aspect).0;
+        Member { aspects: aspects.map(|aspects| aspects.into_iter().map(place).collect()), ..self }
     }
 
     fn features(&self) -> &Features {
@@ -187,7 +192,15 @@ impl<'a> Companies<'a> {
     /// Companies of at most so many cases. `expected` are defects that may keep a runtime from answering, `known` those whose
     /// wrong answers need no confirmation.
     pub fn new(most: usize, expected: &'a [Trigger], known: &'a [Trigger]) -> Companies<'a> {
-        Companies { most, expected, known, experience: Vec::new(), found: BTreeMap::new(), times: Default::default() }
+        Companies {
+            most,
+            expected,
+            known,
+            aspects: IndexSet::new(),
+            experience: Vec::new(),
+            found: BTreeMap::new(),
+            times: Default::default(),
+        }
     }
 
     /// Whether a case may be executed otherwise than alone.
@@ -207,13 +220,16 @@ impl<'a> Companies<'a> {
 
     /// What each runtime does with each case, by case.
     pub(super) fn execute(&mut self, cases: &[Generated], runtimes: &mut [Box<dyn Runtime>]) -> Vec<Vec<Execution>> {
-        self.experience.resize(runtimes.len(), Experience::default());
         let began = Instant::now();
+        if self.experience.is_empty() {
+            let releases = runtimes.iter().map(|runtime| runtime.id().release());
+            self.experience = releases.map(|release| Experience { release, seen: vec![] }).collect();
+        }
         self.times.1.resize(runtimes.len(), Duration::ZERO);
         let before: Duration = self.times.1.iter().sum();
         let member = |(place, generated)| {
             let member = Member::new(generated, place);
-            if self.are_possible() { member.with_aspects(self.expected) } else { member }
+            if self.most > 1 { member.with_aspects(self.expected, &mut self.aspects) } else { member }
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
         let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
@@ -233,8 +249,9 @@ impl<'a> Companies<'a> {
         // What went wrong in company: who was in it, and what came of whom.
         let mut suspects: Vec<(Vec<usize>, Suspicion)> = Vec::new();
         while !companies.is_empty() || !alone.is_empty() {
-            let tried = last(&mut companies, AT_A_TIME / self.most.max(1));
-            let single = if tried.is_empty() { last(&mut alone, AT_A_TIME) } else { vec![] };
+            let tried = last(&mut companies, (AT_A_TIME / self.most.max(1)).max(1));
+            let cases: usize = tried.iter().map(Vec::len).sum();
+            let single = last(&mut alone, AT_A_TIME.saturating_sub(cases));
             let joined: Vec<Job> = tried.iter().map(|company| join(company, members)).collect();
             let jobs: Vec<&Job> = joined.iter().chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
@@ -246,7 +263,7 @@ impl<'a> Companies<'a> {
                         for (&index, mut execution) in company.iter().zip(parts) {
                             members[index].share_with(&mut execution);
                             if self.counts(&id, &members[index], &execution) {
-                                self.experience[place].learn(&members[index], &execution);
+                                self.experience[place].learn(&self.aspects, &members[index], &execution);
                                 done[index] = Some(execution);
                             } else {
                                 alone.push(index);
@@ -265,7 +282,7 @@ impl<'a> Companies<'a> {
             }
             for (index, mut execution) in single.into_iter().zip(executions) {
                 members[index].share_with(&mut execution);
-                self.experience[place].learn(&members[index], &execution);
+                self.experience[place].learn(&self.aspects, &members[index], &execution);
                 done[index] = Some(execution);
             }
         }
@@ -280,8 +297,7 @@ impl<'a> Companies<'a> {
         let mut groups: BTreeMap<Versions, Vec<usize>> = BTreeMap::new();
         let mut alone = Vec::new();
         for (index, member) in members.iter().enumerate() {
-            let expects = |aspects: &Vec<Aspect>| self.experience[place].expects_an_answer(aspects);
-            if member.aspects.as_ref().is_some_and(expects) {
+            if member.aspects.as_ref().is_some_and(|aspects| self.expects_an_answer(place, aspects)) {
                 groups.entry(Versions::of(&member.generated.case)).or_default().push(index);
             } else {
                 alone.push(index);
@@ -292,6 +308,15 @@ impl<'a> Companies<'a> {
             if let [index] = *chunk { alone.push(index) } else { companies.push(chunk.to_vec()) }
         }
         (companies, alone)
+    }
+
+    /// Whether a runtime is likely to answer a case with these aspects.
+    fn expects_an_answer(&self, place: usize, aspects: &[usize]) -> bool {
+        let Experience { release, seen } = &self.experience[place];
+        let is_likely = |seen: &Seen| seen.answered > seen.lacking.saturating_mul(LIKELY);
+        aspects.iter().all(|&aspect| {
+            seen.get(aspect).is_some_and(is_likely) || !self.aspects[aspect].concerns(release, self.expected)
+        })
     }
 
     /// Whether an answer that was given in company counts: it is right, or wrong in a known way.
@@ -368,9 +393,9 @@ enum Suspicion {
     Whole(Execution),
 }
 
-/// Takes the last of several, so many and at least one, if there are some.
+/// Takes the last of several, at most so many.
 fn last<T>(several: &mut Vec<T>, count: usize) -> Vec<T> {
-    several.split_off(several.len().saturating_sub(count.max(1)))
+    several.split_off(several.len().saturating_sub(count))
 }
 
 /// The company without everyone that it goes wrong without.
