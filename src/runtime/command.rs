@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use prost::Message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::process::{Chunks, Exchange, Isolated, Next, Protocol};
+use super::process::{Exchange, Isolated, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
 use crate::model::Job;
@@ -112,12 +112,13 @@ impl Protocol for JsonLines {
     }
 
     fn exchange(&self) -> io::Result<Box<dyn Exchange>> {
-        Ok(Box::new(Lines { lines: None }))
+        Ok(Box::new(Lines { questions: None, lines: None }))
     }
 }
 
-/// The lines that a program writes, read on a thread of its own.
+/// The lines that pass to a program and back, on a thread of its own each way.
 struct Lines {
+    questions: Option<Chunks>,
     lines: Option<Receiver<Next>>,
 }
 
@@ -127,7 +128,8 @@ impl Exchange for Lines {
         Ok(())
     }
 
-    fn listen(&mut self, output: Option<ChildStdout>) -> Option<SyncSender<()>> {
+    fn begin(&mut self, input: ChildStdin, output: Option<ChildStdout>) -> Option<SyncSender<()>> {
+        self.questions = Some(Chunks::to(input));
         let (send, lines) = channel();
         self.lines = Some(lines);
         if let Some(output) = output {
@@ -152,7 +154,8 @@ impl Exchange for Lines {
         None
     }
 
-    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
+    fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
+        let Some(to) = &mut self.questions else { return Ok(()) };
         for job in jobs {
             let feeds = job.feeds.iter().map(|(name, tensor)| {
                 let proto = tensor_proto::write(name, tensor, Encoding::Raw);
@@ -162,7 +165,7 @@ impl Exchange for Lines {
             serde_json::to_writer(&mut *to, &question)?;
             to.write_all(b"\n")?;
         }
-        Ok(())
+        to.flush()
     }
 
     fn next(&mut self, wait: Duration) -> Next {
@@ -171,6 +174,46 @@ impl Exchange for Lines {
             Some(Err(RecvTimeoutError::Timeout)) => Next::Nothing { progress: false },
             None | Some(Err(RecvTimeoutError::Disconnected)) => Next::End,
         }
+    }
+}
+
+/// What is written to a program, passed on in chunks to a thread that writes it: the program has something to do while the
+/// rest of a batch is still made, and one that reads nothing holds up nobody. What is left goes with [`Write::flush`].
+struct Chunks {
+    begun: Vec<u8>,
+    whole: Sender<Vec<u8>>,
+}
+
+/// As much as a pipe holds, in bytes.
+const CHUNK: usize = 1 << 16;
+
+impl Chunks {
+    /// Begins the thread.
+    fn to(mut input: ChildStdin) -> Chunks {
+        let (whole, to_write) = channel::<Vec<u8>>();
+        thread::spawn(move || {
+            // A program that ended is found out by who waits for its answers.
+            while let Ok(chunk) = to_write.recv()
+                && input.write_all(&chunk).is_ok()
+            {}
+        });
+        Chunks { begun: Vec::new(), whole }
+    }
+}
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        if self.begun.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// If the program has ended, the first answer says so.
+    fn flush(&mut self) -> io::Result<()> {
+        _ = self.whole.send(std::mem::take(&mut self.begun));
+        Ok(())
     }
 }
 

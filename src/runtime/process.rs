@@ -4,9 +4,9 @@
 //! next one is the culprit if it ends a new process too, and another new one does the rest. No job that was answered is run twice.
 
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Sender, SyncSender, channel};
+use std::io::{self, Read};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -54,49 +54,17 @@ pub(super) trait Protocol {
     fn exchange(&self) -> io::Result<Box<dyn Exchange>>;
 }
 
-/// What is written to a process, passed on to the thread that writes it in chunks, so that the process has something to do
-/// while the rest of a batch is still made. Nothing is lost in it: what is left goes with [`Write::flush`].
-pub(super) struct Chunks {
-    begun: Vec<u8>,
-    whole: Sender<Vec<u8>>,
-}
-
-/// As much as a pipe holds, in bytes.
-const CHUNK: usize = 1 << 16;
-
-impl Chunks {
-    pub(super) fn new(whole: Sender<Vec<u8>>) -> Chunks {
-        Chunks { begun: Vec::new(), whole }
-    }
-}
-
-impl Write for Chunks {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.begun.extend_from_slice(bytes);
-        if self.begun.len() >= CHUNK {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
-
-    /// If the process has ended, the first answer says so.
-    fn flush(&mut self) -> io::Result<()> {
-        _ = self.whole.send(std::mem::take(&mut self.begun));
-        Ok(())
-    }
-}
-
 /// What a process is asked, and what it answers.
 pub(super) trait Exchange {
     /// Called before the process is started: says where its standard output goes, and whatever it has to know.
     fn start(&mut self, command: &mut Command) -> io::Result<()>;
 
-    /// Called once the process runs, with its standard output if that is a pipe. Whatever is sent to the notices, when a
-    /// NUL comes from its standard error, is a hint that there are answers.
-    fn listen(&mut self, output: Option<ChildStdout>) -> Option<SyncSender<()>>;
+    /// Called once the process runs, with its standard input, and its standard output if that is a pipe. Whatever is sent to
+    /// the notices, when a NUL comes from its standard error, is a hint that there are answers.
+    fn begin(&mut self, input: ChildStdin, output: Option<ChildStdout>) -> Option<SyncSender<()>>;
 
-    /// Sends a batch of jobs, with its standard input at hand. Everything before it is answered.
-    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()>;
+    /// Sends a batch of jobs, and does not wait for the process, whatever that does. Everything before it is answered.
+    fn ask(&mut self, jobs: &[&Job]) -> io::Result<()>;
 
     /// The next answer, for which it waits so long.
     fn next(&mut self, wait: Duration) -> Next;
@@ -130,8 +98,6 @@ pub(super) struct Isolated {
 
 struct Process {
     child: Child,
-    /// To a thread that writes, so that a process that reads nothing holds up nobody.
-    input: Chunks,
     exchange: Box<dyn Exchange>,
     /// The last words on standard error.
     words: Arc<Mutex<VecDeque<u8>>>,
@@ -244,21 +210,14 @@ impl Process {
         apart_from_the_terminal(&mut command);
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = command.spawn().map_err(|error| failed(format!("`{program}` cannot be started: {error}")))?;
-        let (Some(mut input), Some(errors)) = (child.stdin.take(), child.stderr.take()) else {
+        let (Some(input), Some(errors)) = (child.stdin.take(), child.stderr.take()) else {
             return Err(failed("its process has no pipes".to_owned()));
         };
-        let (whole, to_write) = channel::<Vec<u8>>();
-        thread::spawn(move || {
-            // A process that ended is found out by who waits for its answers.
-            while let Ok(chunk) = to_write.recv()
-                && input.write_all(&chunk).is_ok()
-            {}
-        });
-        let notices = exchange.listen(child.stdout.take());
+        let notices = exchange.begin(input, child.stdout.take());
         let words = Arc::new(Mutex::new(VecDeque::new()));
         let heard = Arc::clone(&words);
         thread::spawn(move || listen(errors, &heard, notices.as_ref()));
-        Ok(Process { child, input: Chunks::new(whole), exchange, words })
+        Ok(Process { child, exchange, words })
     }
 
     /// Waits for the first message.
@@ -280,7 +239,7 @@ impl Process {
 
     /// Runs jobs. What came of a job that ended the process is given back; the jobs before it are done.
     fn run(&mut self, jobs: &[&Job], limits: Limits, done: &mut Vec<Execution>) -> Option<Execution> {
-        if let Err(error) = self.exchange.ask(jobs, &mut self.input).and_then(|()| self.input.flush()) {
+        if let Err(error) = self.exchange.ask(jobs) {
             // The machine's fault: no job of a case is too large to be written.
             return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
         }

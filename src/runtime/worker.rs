@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::{ChildStdout, Command, ExitCode, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use memmap2::MmapMut;
 use tempfile::TempDir;
 
-use super::process::{Chunks, Exchange, Isolated, NOTICE, Next, Protocol};
+use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
 use super::{Execution, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
@@ -28,9 +28,6 @@ const FORMAT: u32 = 2;
 
 /// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
-
-/// How long the allocator of this program keeps free memory to itself, in milliseconds; -1 is for ever.
-const PURGE_DELAY: &str = "MIMALLOC_PURGE_DELAY";
 
 /// The files in the folder of a worker.
 const JOBS: &str = "jobs";
@@ -75,10 +72,6 @@ impl Protocol for Files {
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
-        if std::env::var_os(PURGE_DELAY).is_none() {
-            // What a job gave back the next one takes: between them it is not given to the system.
-            command.env(PURGE_DELAY, "-1");
-        }
         Ok(command)
     }
 
@@ -90,6 +83,8 @@ impl Protocol for Files {
 /// The messages that a worker writes to a file, and the jobs that it reads from another.
 struct Messages {
     folder: TempDir,
+    /// The standard input of the worker.
+    input: Option<Box<dyn Write>>,
     jobs: File,
     answers: File,
     output: File,
@@ -120,6 +115,7 @@ impl Messages {
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
+            input: None,
             jobs,
             answers,
             output,
@@ -169,14 +165,15 @@ impl Exchange for Messages {
         Ok(())
     }
 
-    fn listen(&mut self, _: Option<ChildStdout>) -> Option<SyncSender<()>> {
+    fn begin(&mut self, input: ChildStdin, _: Option<ChildStdout>) -> Option<SyncSender<()>> {
+        self.input = Some(Box::new(input));
         let (send, notices) = sync_channel(1);
         self.notices = Some(notices);
         Some(send)
     }
 
     /// Whatever was answered before was read: both files are written anew.
-    fn ask(&mut self, jobs: &[&Job], to: &mut Chunks) -> io::Result<()> {
+    fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         self.batch.clear();
         for job in jobs {
             self.batch = postcard::to_extend(job, std::mem::take(&mut self.batch)).map_err(io::Error::other)?;
@@ -191,7 +188,11 @@ impl Exchange for Messages {
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
-        to.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat())
+        if let Some(input) = &mut self.input {
+            // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
+            _ = input.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat());
+        }
+        Ok(())
     }
 
     fn next(&mut self, wait: Duration) -> Next {
@@ -472,17 +473,18 @@ mod tests {
     fn a_batch_takes_the_place_of_the_one_before() {
         let mut exchange = Messages::new().unwrap();
         let mut written = Written::open(&exchange.folder.path().join(ANSWERS)).unwrap();
-        let (to, rung) = std::sync::mpsc::channel();
-        let mut to = Chunks::new(to);
+        let (mut input, end) = io::pipe().unwrap();
+        exchange.input = Some(Box::new(end));
         for message in [first(), answer(&"x".repeat(5 * USUAL))] {
             written.add(&message).unwrap();
         }
         assert!(exchange.read().unwrap());
         exchange.pending.clear();
         let job = Job { model: vec![7], feeds: vec![] };
-        exchange.ask(&[&job, &job], &mut to).unwrap();
-        to.flush().unwrap();
-        assert_eq!(rung.recv().unwrap(), [2_u64.to_le_bytes(), 6_u64.to_le_bytes()].concat());
+        exchange.ask(&[&job, &job]).unwrap();
+        let mut sent = [0; 16];
+        input.read_exact(&mut sent).unwrap();
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), 6_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         written.begin().unwrap();
         written.add(&answer("a")).unwrap();
