@@ -227,9 +227,10 @@ impl<'a> Companies<'a> {
         }
         self.times.1.resize(runtimes.len(), Duration::ZERO);
         let before: Duration = self.times.1.iter().sum();
+        let are_possible = self.are_possible();
         let member = |(place, generated)| {
             let member = Member::new(generated, place);
-            if self.most > 1 { member.with_aspects(self.expected, &mut self.aspects) } else { member }
+            if are_possible { member.with_aspects(self.expected, &mut self.aspects) } else { member }
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
         let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
