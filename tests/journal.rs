@@ -144,6 +144,7 @@ fn what_is_gone_on_with_is_what_was_begun() {
     for (more, words) in [
         (&["--seed", "8"][..], r#""seed":9} and not {"#),
         (&["--operator", "shape"], r#"["Flatten"]"#),
+        (&["--family", "1"], r#""family":16"#),
         (&["--shard", "1/3"], "its shard is 1/1 and not 1/3"),
         (&["--ignore-known"], "--ignore-known is false and not true"),
         (&["--runtimes", "tract/typed"], "its runtimes are in-house "),
@@ -154,13 +155,13 @@ fn what_is_gone_on_with_is_what_was_begun() {
         let (code, _, error) = run(folder, &arguments);
         assert!(code == Some(2) && error.contains("holds another campaign") && error.contains(words), "{error}");
     }
-    // A third of 300 cases, and of 600.
+    // A third of 288 cases, and of 576: whole families.
     let shard = ["campaign", "--runtimes", "in-house", "--output", "third", "--cases"];
-    let (code, out, error) = run(folder, &[&shard[..], &["300", "--shard", "2/3"]].concat());
-    assert!(code == Some(0) && out.starts_with("100 cases in ") && error.contains("Seed 0, shard 2/3"), "{out}{error}");
-    let (code, out, error) = run(folder, &[&shard[..], &["600", "--resume"]].concat());
-    assert!(code == Some(0) && out.starts_with("200 cases in ") && error.contains("shard 2/3"), "{out}{error}");
-    let (code, _, error) = run(folder, &[&shard[..], &["600", "--resume", "--shard", "3/3"]].concat());
+    let (code, out, error) = run(folder, &[&shard[..], &["288", "--shard", "2/3"]].concat());
+    assert!(code == Some(0) && out.starts_with("96 cases in ") && error.contains("Seed 0, shard 2/3"), "{out}{error}");
+    let (code, out, error) = run(folder, &[&shard[..], &["576", "--resume"]].concat());
+    assert!(code == Some(0) && out.starts_with("192 cases in ") && error.contains("shard 2/3"), "{out}{error}");
+    let (code, _, error) = run(folder, &[&shard[..], &["576", "--resume", "--shard", "3/3"]].concat());
     assert!(code == Some(2) && error.contains("its shard is 2/3 and not 3/3"), "{error}");
     let (code, _, error) = run(folder, &[&shard[..], &["600", "--shard", "4/3"]].concat());
     assert!(code == Some(2) && error.contains("I from 1 to N"), "{error}");

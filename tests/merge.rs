@@ -38,7 +38,7 @@ fn assert_fits_the_schema(summary: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-const CAMPAIGN: [&str; 7] = ["campaign", "--runtimes", "in-house,tract", "--cases", "12000", "--seed", "9"];
+const CAMPAIGN: [&str; 7] = ["campaign", "--runtimes", "in-house,tract", "--cases", "12032", "--seed", "9"];
 
 #[test]
 fn shards_merged_in_whichever_way_are_the_whole() {
@@ -77,7 +77,7 @@ fn shards_merged_in_whichever_way_are_the_whole() {
         assert!(case.ends_with(&format!("\n{}\n", finding["case"].as_str().unwrap())), "{case}");
         assert!(folder.join(format!("at-once/snapshots/{name}.snap.new")).is_file());
     }
-    assert_eq!((&half["cases"]["total"], &first["cases"]["total"]), (&6000.into(), &3000.into()));
+    assert_eq!((&half["cases"]["total"], &first["cases"]["total"]), (&6016.into(), &3008.into()));
     assert_eq!(
         half["origins"][0]["incomplete"].to_string(),
         r#"[{"cases":null,"shard":"1/4"},{"cases":null,"shard":"4/4"}]"#
@@ -131,14 +131,14 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let campaign = |more: &[&str], output: &str| {
-        let campaign = ["campaign", "--cases", "400", "--runtimes", "in-house,tract", "--output", output];
+        let campaign = ["campaign", "--cases", "416", "--runtimes", "in-house,tract", "--output", output];
         assert_runs(folder, 0, &[&campaign[..], more].concat());
     };
     campaign(&["--shard", "1/2"], "first");
     campaign(&["--shard", "2/2"], "second");
     campaign(&["--shard", "2/3"], "third");
     campaign(&["--seed", "5"], "seed-5");
-    let runtimes = ["campaign", "--cases", "400", "--shard", "2/2", "--runtimes", "in-house", "--output", "runtimes"];
+    let runtimes = ["campaign", "--cases", "416", "--shard", "2/2", "--runtimes", "in-house", "--output", "runtimes"];
     assert_runs(folder, 0, &runtimes);
 
     let refused = |folders: &[&str], said: &str| {
@@ -160,8 +160,8 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     assert_fits_the_schema(&seeds);
     let origins = seeds["origins"].as_array().unwrap().iter();
     let origins: Vec<_> = origins.map(|origin| (&origin["source"]["seed"], &origin["cases"])).collect();
-    assert_eq!(origins, [(&0.into(), &400.into()), (&5.into(), &400.into())]);
-    assert_eq!(seeds["cases"]["total"], 800);
+    assert_eq!(origins, [(&0.into(), &416.into()), (&5.into(), &416.into())]);
+    assert_eq!(seeds["cases"]["total"], 832);
     for manner in [&["--resume"][..], &[]] {
         let campaign = [&["campaign", "--runtimes", "in-house", "--cases", "9", "--output", "seeds"], manner].concat();
         assert_refused(folder, &campaign, "seeds holds several campaigns that were merged");
@@ -173,9 +173,9 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let (parts, _ended) = text.trim_end().rsplit_once('\n').unwrap();
     fs::write(&journal, format!("{parts}\n")).unwrap();
     let error = assert_runs(folder, 0, &["merge", "second", "first", "--output", "killed"]);
-    assert!(error.contains("Shard 2/2 ") && error.contains("was killed after 200 cases"), "{error}");
+    assert!(error.contains("Shard 2/2 ") && error.contains("was killed after 208 cases"), "{error}");
     let text = fs::read_to_string(folder.join("killed/summary.md")).unwrap();
-    assert!(text.contains("**Incomplete**: shard 2/2 was killed after 200 cases"), "{text}");
+    assert!(text.contains("**Incomplete**: shard 2/2 was killed after 208 cases"), "{text}");
 
     fs::write(&journal, parts.replacen("\"agreed\"", "\"agreeb\"", 1) + "\n").unwrap();
     refused(&["first", "second"], "journal.jsonl, line 2: its checksum is another");

@@ -1,10 +1,11 @@
 //! The real runtimes, executed. These tests fail if onnxruntime or tract did not run.
 
-use onnx_crosscheck::case::Case;
-use onnx_crosscheck::model;
+use onnx_crosscheck::campaign::{Source, Stream};
+use onnx_crosscheck::case::{Case, Generated, Generator};
+use onnx_crosscheck::model::{self, Job};
 use onnx_crosscheck::runtime::{self, Execution, Gap, Outcome, Runtime, Stage};
 use onnx_crosscheck::tensor::ElementType;
-use onnx_crosscheck::verdict::{Discrepancy, Judgement, judge};
+use onnx_crosscheck::verdict::{Discrepancy, Judgement, judge, judge_one};
 
 fn open(list: &str) -> Vec<Box<dyn Runtime>> {
     let ids = runtime::select(Some(list)).unwrap();
@@ -139,4 +140,48 @@ fn what_a_runtime_declares_at_load_is_kept() {
     let declared = execution.declared.unwrap();
     assert_eq!(declared[0].element_type, Some(ElementType::Float));
     assert_eq!(declared[0].dims.as_ref().map(Vec::len), Some(2));
+}
+
+/// Cases that have one model.
+const FED_IN_TURN: [&str; 3] = [
+    "Flatten@13 float[2]:input(symbolic)",
+    "Flatten@13 float[4]:input(symbolic)",
+    "Flatten@13 float[1]:input(symbolic)",
+];
+
+#[test]
+fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
+    for mut runtime in open("onnxruntime,tract/typed,tract/optimized") {
+        let cases = FED_IN_TURN.map(|line| Generated::given(line.parse().unwrap()));
+        let first = model::job(&cases[0].case, &cases[0].tensors);
+        runtime.execute(&first);
+        for generated in &cases {
+            // Whoever loaded this model would not get far.
+            let feeds = model::job(&generated.case, &generated.tensors).feeds;
+            let job = Job { model: vec![0xff; 8], feeds, continues: true };
+            let execution = runtime.execute(&job);
+            let judgement = judge_one(&generated.expectation, &execution);
+            assert_eq!(judgement, Judgement::Agrees, "{} {}: {execution:?}", runtime.id(), generated.case);
+        }
+        let alone = Job { model: vec![0xff; 8], ..first };
+        assert!(!matches!(runtime.execute(&alone).outcome, Outcome::Answer(_)), "{}", runtime.id());
+    }
+}
+
+#[test]
+fn a_family_is_answered_in_one_session_as_it_is_alone() {
+    let stream = Stream::new(Generator::default(), 3, vec![]).in_families(16);
+    let cases = stream.cases(&(1000..3000).collect::<Vec<u64>>());
+    let mut runtimes = open("onnxruntime,tract");
+    for family in cases.chunk_by(|one, other| one.family.is_some() && one.family == other.family) {
+        for runtime in &mut runtimes {
+            let jobs: Vec<Job> = family.iter().map(|member| model::job(&member.case, &member.tensors)).collect();
+            let alone: Vec<Execution> = jobs.iter().map(|job| runtime.execute(job)).collect();
+            for (index, (job, alone)) in jobs.iter().zip(alone).enumerate() {
+                let in_turn = runtime.execute(&Job { continues: index > 0, ..job.clone() });
+                assert_eq!(in_turn.outcome, alone.outcome, "{} {}", runtime.id(), family[index].case);
+                assert_eq!(in_turn.declared, alone.declared, "{} {}", runtime.id(), family[index].case);
+            }
+        }
+    }
 }

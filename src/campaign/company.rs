@@ -1,13 +1,14 @@
-//! Cases in company: put as independent nodes into one model, which a runtime loads and runs once.
+//! Cases in company: put as independent nodes into one model, which a runtime loads once, and runs once for each of what it
+//! is fed: cases of one family are fed to one node in turn.
 //!
 //! What is right in company counts. All else is confirmed alone, so a verdict never depends on the company; a case that
 //! goes wrong in company only is a finding of its own, the smallest such company.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 use super::Trigger;
 use super::examine::mismatches;
@@ -137,11 +138,14 @@ impl Experience {
     }
 }
 
+/// Who is in company: for each node of a model, the cases that are fed to it in turn, by their places.
+type Company = Vec<Vec<usize>>;
+
 /// A case on its way through companies, with what is made of it at most once.
 struct Member<'a> {
     generated: &'a Generated,
-    /// Its place among the cases.
-    place: usize,
+    /// The place among the cases of the first that has its model: of itself, or of one of its family.
+    model: usize,
     /// By their places. `None` if it is always alone.
     aspects: Option<Vec<usize>>,
     features: OnceCell<Features>,
@@ -150,9 +154,9 @@ struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new(generated: &'a Generated, place: usize) -> Member<'a> {
+    fn new(generated: &'a Generated, model: usize) -> Member<'a> {
         let (features, part, job) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Member { generated, place, aspects: None, features, part, job }
+        Member { generated, model, aspects: None, features, part, job }
     }
 
     /// The same with what decides whether it is put into company.
@@ -168,9 +172,10 @@ impl<'a> Member<'a> {
         self.features.get_or_init(|| Features::of(&self.generated.case))
     }
 
-    fn part(&self) -> &Part {
-        let Generated { case, tensors, .. } = self.generated;
-        self.part.get_or_init(|| Part::new(case, tensors, &format!("case{}_", self.place)))
+    /// The part of a model that is its own and that of all who have the same.
+    fn part<'m>(&self, members: &'m [Member]) -> &'m Part {
+        let Member { generated: Generated { case, tensors, .. }, part, .. } = &members[self.model];
+        part.get_or_init(|| Part::new(case, tensors, &format!("case{}_", self.model)))
     }
 
     /// Lets an answer hold what is expected in place of the same once more: answers wait until all runtimes have given
@@ -219,7 +224,11 @@ impl<'a> Companies<'a> {
     }
 
     /// What each runtime does with each case, by case.
-    pub(super) fn execute(&mut self, cases: &[Generated], runtimes: &mut [Box<dyn Runtime>]) -> Vec<Vec<Execution>> {
+    pub(super) fn execute<'c>(
+        &mut self,
+        cases: &'c [Generated],
+        runtimes: &mut [Box<dyn Runtime>],
+    ) -> Vec<Vec<Execution>> {
         let began = Instant::now();
         if self.experience.is_empty() {
             let releases = runtimes.iter().map(|runtime| runtime.id().release());
@@ -228,8 +237,10 @@ impl<'a> Companies<'a> {
         self.times.1.resize(runtimes.len(), Duration::ZERO);
         let before: Duration = self.times.1.iter().sum();
         let are_possible = self.are_possible();
-        let member = |(place, generated)| {
-            let member = Member::new(generated, place);
+        let mut firsts = HashMap::new();
+        let member = |(place, generated): (usize, &'c Generated)| {
+            let first = generated.family.map_or(place, |family| *firsts.entry(family).or_insert(place));
+            let member = Member::new(generated, first);
             if are_possible { member.with_aspects(self.expected, &mut self.aspects) } else { member }
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
@@ -247,37 +258,54 @@ impl<'a> Companies<'a> {
         let id = runtime.id().clone();
         let mut done: Vec<Option<Execution>> = members.iter().map(|_| None).collect();
         let (mut companies, mut alone) = self.divide(place, members);
-        // What went wrong in company: who was in it, and what came of whom.
+        // What went wrong in company: who was in it by then, in the order of time, and what came of whom.
         let mut suspects: Vec<(Vec<usize>, Suspicion)> = Vec::new();
         while !companies.is_empty() || !alone.is_empty() {
-            let tried = last(&mut companies, (AT_A_TIME / self.most.max(1)).max(1));
-            let cases: usize = tried.iter().map(Vec::len).sum();
+            let mut cases = 0;
+            let tried: Vec<Company> = std::iter::from_fn(|| {
+                let company = companies.pop_if(|_| cases < AT_A_TIME)?;
+                cases += company.iter().map(Vec::len).sum::<usize>();
+                Some(company)
+            })
+            .collect();
             let single = last(&mut alone, AT_A_TIME.saturating_sub(cases));
-            let joined: Vec<Job> = tried.iter().map(|company| join(company, members)).collect();
+            let joined: Vec<Job> = tried.iter().flat_map(|company| jobs(company, members)).collect();
             let jobs: Vec<&Job> = joined.iter().chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
             let mut executions = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
-            for (company, execution) in tried.into_iter().zip(executions.by_ref()) {
-                match divided(execution, company.len()) {
-                    Ok(parts) => {
-                        for (&index, mut execution) in company.iter().zip(parts) {
-                            members[index].share_with(&mut execution);
-                            if self.counts(&id, &members[index], &execution) {
-                                self.experience[place].learn(&self.aspects, &members[index], &execution);
-                                done[index] = Some(execution);
-                            } else {
-                                alone.push(index);
-                                suspects.push((company.clone(), Suspicion::Member(index, execution)));
+            for company in tried {
+                // Whoever was in a round that failed as a whole.
+                let mut rest: Company = company.iter().map(|_| vec![]).collect();
+                for (round, execution) in executions.by_ref().take(rounds(&company)).enumerate() {
+                    match divided(execution, company.len()) {
+                        Ok(parts) => {
+                            for (&index, mut execution) in in_round(&company, round).zip(parts).filter_map(present) {
+                                members[index].share_with(&mut execution);
+                                if self.counts(&id, &members[index], &execution) {
+                                    self.experience[place].learn(&self.aspects, &members[index], &execution);
+                                    done[index] = Some(execution);
+                                } else {
+                                    alone.push(index);
+                                    suspects.push((until(&company, round), Suspicion::Member(index, execution)));
+                                }
                             }
                         }
-                    }
-                    Err(execution) => {
-                        let (left, right) = company.split_at(company.len() / 2);
-                        for half in [left, right] {
-                            if let [index] = *half { alone.push(index) } else { companies.push(half.to_vec()) }
+                        Err(execution) => {
+                            if rest.iter().all(Vec::is_empty) {
+                                suspects.push((until(&company, round), Suspicion::Whole(execution)));
+                            }
+                            rest.iter_mut().zip(in_round(&company, round)).for_each(|(rest, index)| rest.extend(index));
                         }
-                        suspects.push((company, Suspicion::Whole(execution)));
+                    }
+                }
+                let (left, right) = rest.split_at(rest.len() / 2);
+                for half in [left, right] {
+                    let half: Company = half.iter().filter(|column| !column.is_empty()).cloned().collect();
+                    match &half[..] {
+                        [] => {}
+                        [column] if column.len() == 1 => alone.extend(column),
+                        _ => companies.push(half),
                     }
                 }
             }
@@ -293,20 +321,38 @@ impl<'a> Companies<'a> {
         done
     }
 
-    /// Companies of cases of the same versions that are likely to be answered, and those that go alone.
-    fn divide(&self, place: usize, members: &[Member]) -> (Vec<Vec<usize>>, Vec<usize>) {
-        let mut groups: BTreeMap<Versions, Vec<usize>> = BTreeMap::new();
-        let mut alone = Vec::new();
+    /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
+    fn divide(&self, place: usize, members: &[Member]) -> (Vec<Company>, Vec<usize>) {
+        if !self.are_possible() {
+            return (vec![], (0..members.len()).collect());
+        }
+        let is_likely =
+            |member: &Member| member.aspects.as_ref().is_some_and(|aspects| self.expects_an_answer(place, aspects));
+        let mut columns: IndexMap<(usize, bool), Vec<usize>> = IndexMap::new();
         for (index, member) in members.iter().enumerate() {
-            if member.aspects.as_ref().is_some_and(|aspects| self.expects_an_answer(place, aspects)) {
-                groups.entry(Versions::of(&member.generated.case)).or_default().push(index);
+            columns.entry((member.model, is_likely(member))).or_default().push(index);
+        }
+        let (mut companies, mut alone) = (Vec::new(), Vec::new());
+        // Those that are fed in turn are apart from those that are fed once, which would be fed the same again each time.
+        let mut groups: BTreeMap<(Versions, bool), Company> = BTreeMap::new();
+        for ((model, is_likely), column) in columns {
+            if is_likely {
+                let versions = Versions::of(&members[model].generated.case);
+                groups.entry((versions, column.len() > 1)).or_default().push(column);
+            } else if column.len() > 1 {
+                companies.push(vec![column]);
             } else {
-                alone.push(index);
+                alone.extend(column);
             }
         }
-        let mut companies = Vec::new();
-        for chunk in groups.values().flat_map(|group| group.chunks(self.most.max(1))) {
-            if let [index] = *chunk { alone.push(index) } else { companies.push(chunk.to_vec()) }
+        for mut group in groups.into_values() {
+            group.sort_by_key(|column| std::cmp::Reverse(column.len()));
+            for company in group.chunks(self.most) {
+                match company {
+                    [column] if column.len() == 1 => alone.extend(column),
+                    _ => companies.push(company.to_vec()),
+                }
+            }
         }
         (companies, alone)
     }
@@ -361,12 +407,9 @@ impl<'a> Companies<'a> {
             if self.found.contains_key(&(place, what.clone())) {
                 continue;
             }
-            let mut goes_wrong = |company: &[usize]| {
-                let execution = runtime.execute(&join(company, members));
-                match divided(execution, company.len()) {
-                    Ok(parts) => company.iter().zip(&parts).any(|(&index, part)| is_off(index, part)),
-                    Err(_) => true,
-                }
+            let mut goes_wrong = |company: &[usize]| match execute_once(company, members, runtime) {
+                Ok(parts) => parts.iter().any(|(index, part)| is_off(*index, part)),
+                Err(_) => true,
             };
             if !goes_wrong(&company) {
                 // What does not come again cannot be shown to anyone.
@@ -418,7 +461,7 @@ fn without_surplus(mut company: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]
     company
 }
 
-/// What a runtime does with cases as the nodes of one model.
+/// What a runtime does with cases as the nodes of one model. Those that have one model are fed to one node, in turn.
 ///
 /// # Errors
 /// What came of the model, if it was not answered.
@@ -426,19 +469,72 @@ fn without_surplus(mut company: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]
 /// # Panics
 /// If there is no case, or cases differ in their versions.
 pub fn execute_company(cases: &[Generated], runtime: &mut dyn Runtime) -> Result<Vec<Execution>, Execution> {
-    let members: Vec<Member> = cases.iter().zip(0..).map(|(generated, place)| Member::new(generated, place)).collect();
+    let parts: Vec<Part> = cases.iter().map(|generated| Part::new(&generated.case, &generated.tensors, "")).collect();
+    let first = |part: &Part| parts.iter().position(|other| other.is_same_as(part));
+    let member = |((place, generated), part)| Member::new(generated, first(part).unwrap_or(place));
+    let members: Vec<Member> = cases.iter().enumerate().zip(&parts).map(member).collect();
     let everyone: Vec<usize> = (0..cases.len()).collect();
-    divided(runtime.execute(&join(&everyone, &members)), cases.len())
+    let mut executions = execute_once(&everyone, &members, runtime)?;
+    executions.sort_by_key(|(index, _)| *index);
+    Ok(executions.into_iter().map(|(_, execution)| execution).collect())
 }
 
-/// The model of a company.
-fn join(company: &[usize], members: &[Member]) -> Job {
-    model::join(&company.iter().map(|&index| members[index].part()).collect::<Vec<_>>())
+/// What a runtime does with a company, whose members are given in any order; what came of the model, if it was not answered.
+fn execute_once(
+    company: &[usize],
+    members: &[Member],
+    runtime: &mut dyn Runtime,
+) -> Result<Vec<(usize, Execution)>, Execution> {
+    let mut columns: IndexMap<usize, Vec<usize>> = IndexMap::new();
+    for &index in company {
+        columns.entry(members[index].model).or_default().push(index);
+    }
+    let company: Company = columns.into_values().collect();
+    let jobs = jobs(&company, members);
+    let mut all = Vec::new();
+    for (round, execution) in runtime.execute_all(&jobs.iter().collect::<Vec<&Job>>()).into_iter().enumerate() {
+        let parts = divided(execution, company.len())?;
+        all.extend(in_round(&company, round).zip(parts).filter_map(present).map(|(&index, part)| (index, part)));
+    }
+    Ok(all)
 }
 
-/// What came of each case of a company that was answered; the execution itself if it was not.
+/// How many times a company is fed.
+fn rounds(company: &Company) -> usize {
+    company.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Who is fed to each node of a company in a round; nobody new, if there is no more.
+fn in_round(company: &Company, round: usize) -> impl Iterator<Item = Option<&usize>> {
+    company.iter().map(move |column| column.get(round))
+}
+
+/// What came of a node, if somebody was fed to it.
+fn present<T>((index, part): (Option<&usize>, T)) -> Option<(&usize, T)> {
+    Some((index?, part))
+}
+
+/// Who was fed to a company up to a round, and in it.
+fn until(company: &Company, round: usize) -> Vec<usize> {
+    (0..=round).flat_map(|round| in_round(company, round).flatten().copied()).collect()
+}
+
+/// The jobs of a company, one for each round. A node that has no more to be fed is fed the last once more.
+fn jobs(company: &Company, members: &[Member]) -> Vec<Job> {
+    let parts: Vec<&Part> = company.iter().map(|column| members[column[0]].part(members)).collect();
+    let model = model::join(&parts);
+    let job = |round| {
+        let fed = company.iter().map(|column| &members[column[column.len().min(round + 1) - 1]]);
+        let feeds = parts.iter().zip(fed).flat_map(|(part, member)| part.feeds(&member.generated.tensors)).collect();
+        Job { model: model.clone(), feeds, continues: round > 0 }
+    };
+    (0..rounds(company)).map(job).collect()
+}
+
+/// What came of each node of a company; the execution itself if it was not answered, unless there is but one node.
 fn divided(execution: Execution, count: usize) -> Result<Vec<Execution>, Execution> {
     match execution {
+        execution if count == 1 => Ok(vec![execution]),
         Execution { outcome: Outcome::Answer(outputs), declared, .. } if outputs.len() == count => {
             let declared = declared.filter(|declared| declared.len() == count);
             let mut declared = declared.into_iter().flatten();

@@ -23,7 +23,6 @@ pub use ranges::Ranges;
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
-use crate::case::Generated;
 use crate::runtime::{self, OpenError, Runtime, RuntimeId};
 
 /// What a campaign is to do.
@@ -127,7 +126,7 @@ pub fn run(
             }
             let began = Instant::now();
             let wanted: Vec<u64> = (first.max(options.from)..end).filter(|&index| !done.contains(index)).collect();
-            let block: Vec<Generated> = wanted.iter().map_while(|&index| options.source.case(index)).collect();
+            let block = options.source.cases(&wanted);
             let is_over = block.len() < wanted.len();
             let generated = Instant::now();
             let examinations = examine_together(&block, &mut runtimes, &ids, &mut companies);

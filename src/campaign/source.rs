@@ -10,46 +10,100 @@ use crate::case::{Case, Generated, Generator, catalogue};
 
 /// Cases by number. The same number is the same case on every machine.
 pub trait Source: Sync {
-    /// `None` past the end; a source without an end never gives it.
-    fn case(&self, index: u64) -> Option<Generated>;
+    /// The cases of some numbers, in order, as far as there are any; a source without an end has them all.
+    fn cases(&self, indices: &[u64]) -> Vec<Generated>;
+
+    /// How many cases in a row may be of one family: the first number of each such row is a multiple of it.
+    fn family(&self) -> u64 {
+        1
+    }
 }
 
 /// The catalogue of edge cases, and then what a seed gives, without end.
+///
+/// It is made of rows of as many cases. Whatever follows on the first open case of a row, up to its end, is of that one's
+/// family.
 #[derive(Debug)]
 pub struct Stream {
     catalogue: Vec<Case>,
     generator: Generator,
     seed: u64,
+    /// The number of cases in a row.
+    family: u64,
+}
+
+/// A row as far as it was drawn.
+struct Row {
+    first: u64,
+    next: u64,
+    open: Option<Generated>,
 }
 
 impl Stream {
-    /// The stream of a seed; `first` are cases that come even before the catalogue.
+    /// The stream of a seed, without families; `first` are cases that come even before the catalogue.
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.operators().contains(&case.operator));
-        Stream { catalogue: first.chain(listed).collect(), generator, seed }
+        Stream { catalogue: first.chain(listed).collect(), generator, seed, family: 1 }
+    }
+
+    /// The same in rows of so many cases, at least 1.
+    #[must_use]
+    pub fn in_families(self, family: u64) -> Stream {
+        Stream { family: family.max(1), ..self }
+    }
+
+    /// A case of the generator, whose row may be at hand.
+    fn drawn(&self, index: u64, row: &mut Row) -> Generated {
+        let first = index - index % self.family;
+        if row.first != first || row.next > index {
+            *row = Row { first, next: first, open: None };
+        }
+        loop {
+            if let Some(open) = &row.open {
+                row.next = index.wrapping_add(1);
+                return open.relative(self.seed, index);
+            }
+            let mut generated = self.generator.case(self.seed, row.next);
+            let is_last = row.next == index;
+            if self.family > 1 && generated.is_open() {
+                generated.family = Some(row.next);
+                row.open = Some(generated.clone());
+            }
+            row.next = row.next.wrapping_add(1);
+            if is_last {
+                return generated;
+            }
+        }
     }
 }
 
 impl Source for Stream {
-    fn case(&self, index: u64) -> Option<Generated> {
-        let listed = usize::try_from(index).ok().and_then(|index| self.catalogue.get(index));
-        Some(match listed {
+    fn cases(&self, indices: &[u64]) -> Vec<Generated> {
+        let mut row = Row { first: 0, next: u64::MAX, open: None };
+        // The row in which the catalogue ends is filled with what is drawn last, so that a row begins with case 0 of the seed.
+        let listed = (self.catalogue.len() as u64).next_multiple_of(self.family);
+        let case = |&index: &u64| match usize::try_from(index).ok().and_then(|index| self.catalogue.get(index)) {
             Some(case) => Generated::given(case.clone()),
-            None => self.generator.case(self.seed, index - self.catalogue.len() as u64),
-        })
+            None => self.drawn(index.wrapping_sub(listed), &mut row),
+        };
+        indices.iter().map(case).collect()
+    }
+
+    fn family(&self) -> u64 {
+        self.family
     }
 }
 
 /// Every case of a space, once.
 impl Source for Bounds {
-    fn case(&self, index: u64) -> Option<Generated> {
-        Bounds::case(self, index).map(Generated::given)
+    fn cases(&self, indices: &[u64]) -> Vec<Generated> {
+        indices.iter().map_while(|&index| self.case(index)).map(Generated::given).collect()
     }
 }
 
-/// One part of so many that a source is divided into, such as 3/16: every 16th case, from the third on. The parts are
-/// disjoint, together they are the source, and each of them has its share of what comes first.
+/// One part of so many that a source is divided into, such as 3/16: every 16th row of its cases, from the third on. The parts
+/// are disjoint, together they are the source, and each of them has its share of what comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
@@ -76,14 +130,16 @@ impl Shard {
         self.of
     }
 
-    /// How many of so many cases are in it.
-    pub fn share_of(self, cases: u64) -> u64 {
-        cases / self.of + u64::from(self.number <= cases % self.of)
+    /// How many of so many cases, in rows of `family`, are in it.
+    pub fn share_of(self, cases: u64, family: u64) -> u64 {
+        let (rounds, rest) = (cases / family / self.of, cases % (family * self.of));
+        rounds * family + rest.saturating_sub((self.number - 1) * family).min(family)
     }
 
-    /// The number that a case of it has in the source.
-    fn place(self, index: u64) -> Option<u64> {
-        index.checked_mul(self.of)?.checked_add(self.number - 1)
+    /// The number that a case of it has in the source, which is in rows of `family`.
+    fn place(self, index: u64, family: u64) -> Option<u64> {
+        let row = (index / family).checked_mul(self.of)?.checked_add(self.number - 1)?;
+        row.checked_mul(family)?.checked_add(index % family)
     }
 }
 
@@ -131,38 +187,84 @@ pub struct Sharded<'a> {
 }
 
 impl Source for Sharded<'_> {
-    fn case(&self, index: u64) -> Option<Generated> {
-        self.source.case(self.shard.place(index)?)
+    fn cases(&self, indices: &[u64]) -> Vec<Generated> {
+        let place = |&index| self.shard.place(index, self.family());
+        self.source.cases(&indices.iter().map_while(place).collect::<Vec<u64>>())
+    }
+
+    fn family(&self) -> u64 {
+        self.source.family()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, HashSet};
+
     use super::*;
+    use crate::model;
+    use crate::operator::Expectation;
 
     #[test]
     fn the_catalogue_comes_first() {
         let stream = Stream::new(Generator::default(), 7, vec![]);
-        let first = stream.case(0).unwrap().case;
-        assert_eq!(first.to_string(), "Shape@26 float[2,3,4]");
         let listed = stream.catalogue.len() as u64;
-        assert_eq!(stream.case(listed).unwrap().case, Generator::default().case(7, 0).case);
+        let cases = stream.cases(&[0, listed]);
+        assert_eq!(cases[0].case.to_string(), "Shape@26 float[2,3,4]");
+        assert_eq!(cases[1].case, Generator::default().case(7, 0).case);
+    }
+
+    #[test]
+    fn a_family_has_one_model_and_most_of_its_cases_are_valid() {
+        let stream = Stream::new(Generator::default(), 7, vec![]).in_families(8);
+        let first = (stream.catalogue.len() as u64).next_multiple_of(8);
+        let indices: Vec<u64> = (first..first + 8000).collect();
+        let cases = stream.cases(&indices);
+        let mut families: BTreeMap<u64, Vec<&Generated>> = BTreeMap::new();
+        for generated in &cases {
+            if let Some(family) = generated.family {
+                families.entry(family).or_default().push(generated);
+            }
+        }
+        for family in families.values() {
+            let model = |generated: &Generated| model::job(&generated.case, &generated.tensors).model;
+            let first = model(family[0]);
+            for other in family {
+                assert!(model(other) == first, "{} and {}", family[0].case, other.case);
+            }
+        }
+        let related: Vec<&&Generated> = families.values().flatten().collect();
+        let valid = related.iter().filter(|generated| matches!(generated.expectation, Expectation::Defined(_))).count();
+        assert!(related.len() > 5000 && valid * 100 > related.len() * 70, "{valid} of {}", related.len());
+        let different: HashSet<&Case> = related.iter().map(|generated| &generated.case).collect();
+        assert!(different.len() * 100 > related.len() * 80, "{} of {}", different.len(), related.len());
+        // Whatever is not of a family is as it is without.
+        let mut alone = cases.iter().zip(0..).filter(|(generated, _)| generated.family.is_none());
+        assert!(alone.all(|(generated, index)| generated.case == stream.generator.case(7, index).case));
+        // No case depends on which others are asked for.
+        for place in [5, 17, 4099, 7999] {
+            assert_eq!(stream.cases(&indices[place..=place])[0].case, cases[place].case);
+        }
     }
 
     /// Holds the shards of a source against its first cases.
     #[track_caller]
     fn assert_divided(source: &dyn Source, len: u64) {
-        let whole: Vec<Case> = (0..len).map(|index| source.case(index).unwrap().case).collect();
+        let cases = |source: &dyn Source, len: u64| -> Vec<Case> {
+            source.cases(&(0..len).collect::<Vec<u64>>()).into_iter().map(|generated| generated.case).collect()
+        };
+        let (whole, family) = (cases(source, len), usize::try_from(source.family()).unwrap());
+        assert_eq!(whole.len() as u64, len);
         for of in [1, 2, 7, 16] {
             let shards: Vec<Shard> = (1..=of).map(|number| Shard::new(number, of).unwrap()).collect();
-            assert_eq!(shards.iter().map(|shard| shard.share_of(len)).sum::<u64>(), len);
-            let mut next = shards.iter().map(|&shard| {
-                let cases =
-                    (0..shard.share_of(len)).map(move |index| Sharded { source, shard }.case(index).unwrap().case);
-                cases.collect::<Vec<Case>>().into_iter()
-            });
-            let mut parts: Vec<_> = next.by_ref().collect();
-            let dealt: Vec<Case> = (0..whole.len()).filter_map(|place| parts[place % shards.len()].next()).collect();
+            let part = |&shard: &Shard| {
+                let part = cases(&Sharded { source, shard }, shard.share_of(len, source.family()));
+                assert_eq!(part.len() as u64, shard.share_of(len, source.family()));
+                part.into_iter()
+            };
+            let mut parts: Vec<_> = shards.iter().map(part).collect();
+            let dealt: Vec<Case> =
+                (0..whole.len()).filter_map(|place| parts[place / family % shards.len()].next()).collect();
             assert_eq!(dealt, whole);
             assert!(parts.iter_mut().all(|rest| rest.next().is_none()), "a shard has more than its share");
         }
@@ -171,7 +273,9 @@ mod tests {
     #[test]
     fn the_shards_of_a_seed_are_disjoint_and_make_up_the_whole() {
         let known: Case = "Flatten@13 axis=3 float[2]".parse().unwrap();
-        assert_divided(&Stream::new(Generator::default(), 7, vec![known]), 1000);
+        let stream = Stream::new(Generator::default(), 7, vec![known]);
+        assert_divided(&stream, 1000);
+        assert_divided(&stream.in_families(8), 1003);
     }
 
     #[test]
@@ -186,7 +290,7 @@ mod tests {
         let len = bounds.len().unwrap();
         assert_divided(&bounds, len);
         let last = Sharded { source: &bounds, shard: Shard::new(7, 7).unwrap() };
-        assert!(last.case(last.shard.share_of(len)).is_none(), "a space has an end");
+        assert!(last.cases(&[last.shard.share_of(len, 1)]).is_empty(), "a space has an end");
     }
 
     #[test]

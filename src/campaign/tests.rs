@@ -90,7 +90,7 @@ fn a_reshape_that_ignores_allowzero_is_found() {
             }
         }
         if replaced {
-            let job = Job { model: model.encode_to_vec(), feeds: job.feeds.clone() };
+            let job = Job { model: model.encode_to_vec(), ..job.clone() };
             let mut in_house = runtime::open(&runtime::select(Some("in-house")).unwrap()).unwrap().remove(0);
             *execution = in_house.execute(&job);
         }
@@ -182,9 +182,9 @@ struct Counted {
 }
 
 impl Source for Counted {
-    fn case(&self, index: u64) -> Option<crate::case::Generated> {
-        self.given.fetch_add(1, Ordering::Relaxed);
-        self.stream.case(index)
+    fn cases(&self, indices: &[u64]) -> Vec<crate::case::Generated> {
+        self.given.fetch_add(indices.len() as u64, Ordering::Relaxed);
+        self.stream.cases(indices)
     }
 }
 
@@ -269,12 +269,48 @@ fn a_wrong_answer_in_company_only_is_found_and_held_against_no_case() {
     assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
 }
 
+/// Gives what it gave before to whoever is fed to a session that was fed to already.
+struct Stale {
+    honest: Box<dyn Runtime>,
+    before: Option<Execution>,
+}
+
+impl Runtime for Stale {
+    fn id(&self) -> &RuntimeId {
+        self.honest.id()
+    }
+
+    fn execute(&mut self, job: &Job) -> Execution {
+        let before = self.before.take().filter(|_| job.continues);
+        let execution = before.unwrap_or_else(|| self.honest.execute(job));
+        self.before = Some(execution.clone());
+        execution
+    }
+}
+
+#[test]
+fn what_a_session_keeps_from_one_feed_to_the_next_is_found_and_held_against_no_case() {
+    let open = || {
+        let stale = Stale { honest: liar::honest()?, before: None };
+        Ok(vec![liar::honest()?, Box::new(stale) as Box<dyn Runtime>])
+    };
+    let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
+    let statistics = run(&options(&source, Some(9000), 2), None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
+    let companies: Vec<_> = statistics.companies.into_iter().collect();
+    let [((1, what), company)] = &companies[..] else { panic!("{companies:?}") };
+    assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
+    let together: Vec<_> = company.iter().cloned().map(crate::case::Generated::given).collect();
+    let stale = execute_company(&together, open().unwrap()[1].as_mut()).unwrap();
+    assert_eq!(stale[0].outcome, stale[1].outcome, "the company shows it again");
+}
+
 #[test]
 fn findings_do_not_depend_on_company() {
     let wrong = |company: usize| {
         let open =
             || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
-        let source = Stream::new(Generator::default(), 11, vec![]);
+        let source = Stream::new(Generator::default(), 11, vec![]).in_families(16);
         let options = Options { company, ..options(&source, Some(12_000), 2) };
         let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
         let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));

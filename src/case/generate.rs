@@ -3,6 +3,7 @@
 //! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. What came out
 //! is held against the in-house implementation, so a case always carries what the specification really says of it.
 
+mod feeds;
 mod mutate;
 mod values;
 
@@ -41,6 +42,8 @@ pub struct Generated {
     pub tensors: Vec<Option<Tensor>>,
     /// What the specification demands.
     pub expectation: Expectation,
+    /// Where the case is one of a family, its number: cases of one family have one model, and differ in what it is fed.
+    pub family: Option<u64>,
 }
 
 /// Draws cases of some operators.
@@ -51,6 +54,18 @@ pub struct Generator {
 
 /// Bytes of randomness for one case; what a case asks for beyond them is drawn as if every further byte were 0.
 const ENTROPY: usize = 768;
+
+/// Values that have run out are drawn as zeros.
+const ENOUGH: &str = "drawing never needs more than it is given";
+
+/// The randomness of case `index` of a seed.
+fn entropy(seed: u64, index: u64) -> [u8; ENTROPY] {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(index);
+    let mut entropy = [0; ENTROPY];
+    rng.fill_bytes(&mut entropy);
+    entropy
+}
 
 /// The rules on the form of a node, which calls of any operator can break.
 const FORM_RULES: [Rule; 7] = [
@@ -85,11 +100,7 @@ impl Generator {
 
     /// Case `index` of the stream of a seed: the same on every machine.
     pub fn case(&self, seed: u64, index: u64) -> Generated {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(index);
-        let mut entropy = [0; ENTROPY];
-        rng.fill_bytes(&mut entropy);
-        self.draw(&mut Unstructured::new(&entropy)).expect("drawing never needs more than it is given")
+        self.draw(&mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH)
     }
 
     /// A case from fuzzer bytes or any other source of randomness.
@@ -117,7 +128,7 @@ impl Generator {
         let case = Case { operator, opset, attributes: draft.attributes, operands: draft.operands };
         let tensors = case.tensors();
         let expectation = case.expectation(&tensors);
-        Ok(Generated { case, intent, tensors, expectation })
+        Ok(Generated { case, intent, tensors, expectation, family: None })
     }
 }
 
@@ -435,7 +446,7 @@ impl Generated {
     pub fn given(case: Case) -> Generated {
         let tensors = case.tensors();
         let expectation = case.expectation(&tensors);
-        Generated { case, intent: Intent::Given, tensors, expectation }
+        Generated { case, intent: Intent::Given, tensors, expectation, family: None }
     }
 }
 

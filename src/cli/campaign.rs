@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Came, rate, unsupported};
@@ -35,8 +36,19 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
+    /// How many cases in a row may have one model, which is fed otherwise in each; with 1 each is drawn with a model of its
+    /// own [default: 16]
+    #[arg(long, value_name = "N", value_parser = family())]
+    family: Option<u64>,
     #[command(flatten)]
     common: Common,
+}
+
+/// How many cases in a row may have one model, unless another number is given.
+pub(super) const FAMILY: u64 = 16;
+
+pub(super) fn family() -> RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=1024)
 }
 
 /// What every subcommand takes that runs many cases.
@@ -80,8 +92,9 @@ impl Common {
 }
 
 impl Arguments {
-    /// The seed, the operators and the limits: what is not given is as it was in the campaign that is gone on with.
-    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Limits) {
+    /// The seed, the operators, the family and the limits: what is not given is as it was in the campaign that is gone on
+    /// with.
+    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, u64, Limits) {
         let source = kept.map_or(&Value::Null, |kept| &kept.header.source);
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
         let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -89,7 +102,8 @@ impl Arguments {
         let operators = [self.operator.clone(), theirs, OPERATORS.to_vec()].into_iter().find(|list| !list.is_empty());
         let limits = kept.map(|kept| kept.limits).unwrap_or_default();
         let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
-        (seed, operators.unwrap_or_default(), limits)
+        let family = self.family.or(source["family"].as_u64()).unwrap_or(FAMILY);
+        (seed, operators.unwrap_or_default(), family, limits)
     }
 }
 
@@ -98,16 +112,18 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 }
 
 /// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
-pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64) -> Stream {
-    Stream::new(Generator::new(operators), seed, ledger.entries.iter().map(Known::case).collect())
+pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64, family: u64) -> Stream {
+    let known = ledger.entries.iter().map(Known::case).collect();
+    Stream::new(Generator::new(operators), seed, known).in_families(family)
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let journal = arguments.common.journal()?;
-    let (seed, operators, limits) = arguments.with(journal.kept());
-    let described = json!({ "seed": seed, "operators": operators.iter().map(|o| o.name).collect::<Vec<_>>() });
+    let (seed, operators, family, limits) = arguments.with(journal.kept());
+    let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
+    let described = json!({ "seed": seed, "operators": names, "family": family });
     let ledger = Ledger::load()?;
-    let source = stream(&ledger, operators, seed);
+    let source = stream(&ledger, operators, seed, family);
     let shard = arguments.common.shard(&journal);
     let what = if shard == Shard::WHOLE { format!("Seed {seed}") } else { format!("Seed {seed}, shard {shard}") };
     let plan = Planned { source: &source, described, shard, from: 0, limits, what };
@@ -152,7 +168,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
-        cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
+        cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases, plan.source.family())),
         time: plan.limits.time,
         threads: conclusion.threads(),
         company: common.company.into(),

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::Ending;
-use super::campaign::{operator, stream};
+use super::campaign::{FAMILY, family, operator, stream};
 use crate::campaign::Source;
 use crate::finding::Ledger;
 use crate::operator::{OPERATORS, Operator};
@@ -21,18 +21,29 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
+    /// How many cases in a row may have one model
+    #[arg(long, value_name = "N", default_value_t = FAMILY, value_parser = family())]
+    family: u64,
     /// Write out every element, in place of `:random(7)`, `:special` and those that count up
     #[arg(long)]
     elements: bool,
 }
 
+/// How many cases are drawn before they are printed.
+const AT_A_TIME: u64 = 4096;
+
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
-    let source = stream(&Ledger::load()?, operators, arguments.seed);
+    let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.family);
     let mut out = BufWriter::new(io::stdout().lock());
-    for generated in (0..arguments.cases).map_while(|index| source.case(index)) {
-        let case = if arguments.elements { generated.case.with_elements() } else { generated.case };
-        writeln!(out, "{case}")?;
+    let mut next = 0;
+    while next < arguments.cases {
+        let end = arguments.cases.min(next + AT_A_TIME);
+        for generated in source.cases(&(next..end).collect::<Vec<u64>>()) {
+            let case = if arguments.elements { generated.case.with_elements() } else { generated.case };
+            writeln!(out, "{case}")?;
+        }
+        next = end;
     }
     out.flush()?;
     Ok(Ending::NothingWrong)

@@ -203,9 +203,9 @@ fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) 
         let id = &statistics.runtimes[*runtime].id;
         let lines: Vec<String> = company.iter().map(Case::to_string).collect();
         let path = folder.join("companies").join(format!("{number}.cases"));
-        let text = format!("# {id} {what}, as nodes of one model\n{}\n", lines.join("\n"));
+        let text = format!("# {id} {what}, in one model\n{}\n", lines.join("\n"));
         write_whole(&path, text.as_bytes()).with_context(|| path.display().to_string())?;
-        writeln!(to, "\n{id} {what}: {} cases as nodes of one model, each right alone", lines.len())?;
+        writeln!(to, "\n{id} {what}: {} cases in one model, each right alone", lines.len())?;
         lines.iter().try_for_each(|line| writeln!(to, "   {line}"))?;
         writeln!(to, "   crosscheck run --together - --runtimes {id} < {}", path.display())?;
     }

@@ -21,7 +21,8 @@ pub(super) struct Arguments {
     /// The case, such as 'Shape@28 start=-1 float[2,3]'; or `-` to read cases from standard input, one a line, and
     /// answer each with one line of JSON
     case: String,
-    /// With `-`: put all cases into one model, as its nodes, and show what each runtime makes of it
+    /// With `-`: put all cases into one model, as its nodes, and show what each runtime makes of it; cases that have one model
+    /// are one node, which is fed each of them in turn
     #[arg(long)]
     together: bool,
     #[command(flatten)]

@@ -158,7 +158,7 @@ pub fn compare(
         while !stop.load(Ordering::Relaxed) {
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
             let indices = first..options.cases.min(first + BLOCK);
-            let cases: Vec<Generated> = indices.map_while(|index| options.source.case(index)).collect();
+            let cases = options.source.cases(&indices.collect::<Vec<u64>>());
             if cases.is_empty() {
                 break;
             }
@@ -395,8 +395,8 @@ mod tests {
     struct Drawn(Generator);
 
     impl Source for Drawn {
-        fn case(&self, index: u64) -> Option<Generated> {
-            Some(self.0.case(3, index))
+        fn cases(&self, indices: &[u64]) -> Vec<Generated> {
+            indices.iter().map(|&index| self.0.case(3, index)).collect()
         }
     }
 

@@ -415,7 +415,7 @@ mod tests {
 
         And 2 more, see `summary.json`.
 
-        tract/typed panics: 2 cases as nodes of one model, each right alone; see `companies`.
+        tract/typed panics: 2 cases in one model, each right alone; see `companies`.
 
         ## Known: 9 of 10 met
 

@@ -27,6 +27,9 @@ pub struct Job {
     pub model: Vec<u8>,
     /// By name of the graph input.
     pub feeds: Vec<(String, Tensor)>,
+    /// Whether it has the model of the job before it and is run in the session of that one; all others have a session of
+    /// their own. A runtime that has lost that session, or has none, loads the model anew.
+    pub continues: bool,
 }
 
 /// The IR version that came with an opset.
@@ -58,19 +61,21 @@ pub struct Part {
     versions: Versions,
     /// Fields of a `GraphProto`, all of them repeated ones, so that those of many parts follow each other.
     graph: Vec<u8>,
-    feeds: Vec<(String, Tensor)>,
+    /// The graph inputs to feed, and the place of the operand that each of them is.
+    inputs: Vec<(String, usize)>,
 }
 
 /// The job of a case whose operands are `tensors`.
 pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
-    join(&[&Part::new(case, tensors, "")])
+    let part = Part::new(case, tensors, "");
+    Job { model: join(&[&part]), feeds: part.feeds(tensors).collect(), continues: false }
 }
 
 /// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
 ///
 /// # Panics
 /// If there is no part, or parts differ in their versions.
-pub fn join(parts: &[&Part]) -> Job {
+pub fn join(parts: &[&Part]) -> Vec<u8> {
     let versions = parts[0].versions;
     assert!(parts.iter().all(|part| part.versions == versions), "parts of one model have one opset and one IR version");
     let header = ModelProto {
@@ -92,7 +97,7 @@ pub fn join(parts: &[&Part]) -> Job {
     for part in parts {
         model.extend(&part.graph);
     }
-    Job { model, feeds: parts.iter().flat_map(|part| part.feeds.iter().cloned()).collect() }
+    model
 }
 
 /// The number of the field `graph` of a `ModelProto`.
@@ -104,7 +109,7 @@ impl Part {
     pub fn new(case: &Case, tensors: &[Option<Tensor>], prefix: &str) -> Part {
         let versions = Versions::of(case);
         let mut graph = GraphProto::default();
-        let mut feeds = Vec::new();
+        let mut inputs = Vec::new();
         let mut symbols = Symbols { prefix, by_size: HashMap::new() };
         let mut input_names = Vec::new();
         let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
@@ -121,7 +126,7 @@ impl Part {
                 Wiring::Input(declared) => {
                     let shape = symbols.shape(&name, &operand.dims, declared);
                     graph.input.push(value_info(&name, operand.element_type, shape));
-                    feeds.push((name.clone(), tensor.clone()));
+                    inputs.push((name.clone(), index));
                 }
                 Wiring::Initializer(encoding) => {
                     graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
@@ -152,7 +157,18 @@ impl Part {
             TensorShapeProto { dim: (0..rank).map(dim).collect() }
         });
         graph.output.push(value_info(&output, element_type, shape));
-        Part { versions, graph: graph.encode_to_vec(), feeds }
+        Part { versions, graph: graph.encode_to_vec(), inputs }
+    }
+
+    /// What its graph inputs are fed if the tensors of the operands are these.
+    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = (String, Tensor)> {
+        let fed = |(name, place): &(String, usize)| Some((name.clone(), tensors[*place].clone()?));
+        self.inputs.iter().filter_map(fed)
+    }
+
+    /// Whether it is the part of another case too: the two are the same model.
+    pub fn is_same_as(&self, other: &Part) -> bool {
+        (self.versions, &self.graph) == (other.versions, &other.graph)
     }
 }
 
@@ -242,7 +258,7 @@ mod tests {
 
     fn model(line: &str) -> (ModelProto, Vec<(String, Tensor)>) {
         let case: Case = line.parse().unwrap();
-        let Job { model, feeds } = job(&case, &case.tensors());
+        let Job { model, feeds, .. } = job(&case, &case.tensors());
         (ModelProto::decode(&model[..]).unwrap(), feeds)
     }
 
@@ -301,7 +317,9 @@ mod tests {
         let cases: Vec<Case> = lines.iter().map(|line| line.parse().unwrap()).collect();
         let parts: Vec<Part> =
             cases.iter().zip(["a_", "b_", "c_"]).map(|(case, name)| Part::new(case, &case.tensors(), name)).collect();
-        let Job { model, feeds } = join(&parts.iter().collect::<Vec<_>>());
+        let model = join(&parts.iter().collect::<Vec<_>>());
+        let feeds: Vec<_> =
+            cases.iter().zip(&parts).flat_map(|(case, part)| part.feeds(&case.tensors()).collect::<Vec<_>>()).collect();
         let graph = ModelProto::decode(&model[..]).unwrap().graph.unwrap();
         let outputs: Vec<&str> = graph.output.iter().filter_map(|info| info.name.as_deref()).collect();
         assert_eq!(outputs, ["a_output", "b_output", "c_output"]);

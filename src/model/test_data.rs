@@ -139,7 +139,8 @@ impl Folder {
         } else {
             Some(tensors(path, OUTPUT, self.outputs)?.into_iter().map(|(_, tensor)| tensor).collect())
         };
-        Ok(DataSet { job: Job { model: self.model.clone(), feeds: names.zip(inputs).collect() }, outputs })
+        let feeds = names.zip(inputs).collect();
+        Ok(DataSet { job: Job { model: self.model.clone(), feeds, continues: false }, outputs })
     }
 }
 

@@ -318,8 +318,10 @@ mod tests {
         let mut runtime = start(&row(&log, PROGRAM), limits).unwrap().ready().unwrap();
         assert_eq!(runtime.id().version, "7");
         let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
-        let jobs: Vec<Job> =
-            models.iter().map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![] }).collect();
+        let jobs: Vec<Job> = models
+            .iter()
+            .map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![], continues: false })
+            .collect();
         let done: Vec<Outcome> = runtime
             .execute_all(&jobs.iter().collect::<Vec<_>>())
             .into_iter()
@@ -356,7 +358,8 @@ mod tests {
     #[test]
     fn a_job_is_not_accused_of_what_it_does_not_do_by_itself() {
         let mut runtime = start(&row(Path::new("x"), WEARS_OUT), Limits::default()).unwrap().ready().unwrap();
-        let jobs = ["a", "b", "c"].map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![] });
+        let jobs =
+            ["a", "b", "c"].map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![], continues: false });
         let refused = |execution: Execution| matches!(execution.outcome, Outcome::Refused { .. });
         assert!(runtime.execute_all(&jobs.each_ref()).into_iter().all(refused));
     }

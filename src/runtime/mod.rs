@@ -88,7 +88,8 @@ pub struct RuntimeId {
 pub trait Runtime {
     fn id(&self) -> &RuntimeId;
 
-    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives.
+    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives, unless that one
+    /// continues it.
     fn execute(&mut self, job: &Job) -> Execution;
 
     /// What it does with each job, in order.

@@ -73,6 +73,14 @@ struct OnnxRuntime {
     numbers_all_types: bool,
     builder: SessionBuilder,
     allocator: Allocator,
+    /// What came of loading the last model.
+    kept: Option<Result<Loaded, Execution>>,
+}
+
+/// A session, and what its outputs are declared as.
+struct Loaded {
+    session: Session,
+    declared: Vec<Declaration>,
 }
 
 /// Opens a session builder as the configuration says: the level of optimization, and after a `+` the name of an execution
@@ -98,7 +106,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     // With a library of the user's own, the version is what that library says.
     let id = RuntimeId { version: version.clone(), ..row.id.clone() };
     let numbers_all_types = by_number(&id.version) >= by_number(RENUMBERED);
-    Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
+    Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default(), kept: None }))
 }
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
@@ -139,7 +147,7 @@ fn available_providers() -> Vec<String> {
 }
 
 /// The one library of this process.
-struct Loaded {
+struct Library {
     library: PathBuf,
     /// Its environment, and its version.
     opened: (Environment, String),
@@ -147,7 +155,7 @@ struct Loaded {
 
 /// The one environment of this process and the version of its library; the library is provisioned on first use.
 fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
-    static LOADED: OnceLock<Result<Loaded, String>> = OnceLock::new();
+    static LOADED: OnceLock<Result<Library, String>> = OnceLock::new();
     let library = match &row.library {
         Some(library) => library.clone(),
         None => provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?,
@@ -157,7 +165,7 @@ fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
         let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
         let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
         environment.set_log_level(LogLevel::Fatal);
-        Ok(Loaded { library: library.clone(), opened: (environment, version) })
+        Ok(Library { library: library.clone(), opened: (environment, version) })
     });
     match loaded {
         Ok(loaded) if loaded.library == library => Ok(&loaded.opened),
@@ -190,27 +198,37 @@ impl Runtime for OnnxRuntime {
     }
 
     fn execute(&mut self, job: &Job) -> Execution {
-        let failure = |stage, error: ort::Error, declared| {
-            Execution::failure(stage, format!("{:?}: {}", error.code(), error.message()), PHRASES, declared)
+        let kept = self.kept.take().filter(|_| job.continues);
+        let mut loaded = kept.unwrap_or_else(|| self.load(&job.model));
+        let execution = match &mut loaded {
+            Ok(Loaded { session, declared }) => match self.feed_and_run(session, job) {
+                Ok(outputs) => Execution::answer(outputs, declared.clone()),
+                Err(error) => failure(Stage::Run, &error, Some(declared.clone())),
+            },
+            Err(execution) => execution.clone(),
         };
-        let mut session = match self.builder.commit_from_memory(&job.model) {
-            Ok(session) => session,
-            Err(error) => return failure(Stage::Load, error, None),
-        };
-        let types = session.inputs().iter().chain(session.outputs()).map(|outlet| outlet.dtype().tensor_type());
-        if !self.numbers_all_types && types.flatten().any(is_renumbered) {
-            let message = format!("the API numbers this element type otherwise since {RENUMBERED}");
-            return Execution::without_answer(Outcome::Unsupported(Gap::ElementType), message);
-        }
-        let declared: Vec<Declaration> = session.outputs().iter().map(|outlet| declaration(outlet.dtype())).collect();
-        match self.feed_and_run(&mut session, job) {
-            Ok(outputs) => Execution::answer(outputs, declared),
-            Err(error) => failure(Stage::Run, error, Some(declared)),
-        }
+        self.kept = Some(loaded);
+        execution
     }
 }
 
+fn failure(stage: Stage, error: &ort::Error, declared: Option<Vec<Declaration>>) -> Execution {
+    Execution::failure(stage, format!("{:?}: {}", error.code(), error.message()), PHRASES, declared)
+}
+
 impl OnnxRuntime {
+    /// A session, or what came of loading in its place.
+    fn load(&mut self, model: &[u8]) -> Result<Loaded, Execution> {
+        let session = self.builder.commit_from_memory(model).map_err(|error| failure(Stage::Load, &error, None))?;
+        let types = session.inputs().iter().chain(session.outputs()).map(|outlet| outlet.dtype().tensor_type());
+        if !self.numbers_all_types && types.flatten().any(is_renumbered) {
+            let message = format!("the API numbers this element type otherwise since {RENUMBERED}");
+            return Err(Execution::without_answer(Outcome::Unsupported(Gap::ElementType), message));
+        }
+        let declared = session.outputs().iter().map(|outlet| declaration(outlet.dtype())).collect();
+        Ok(Loaded { session, declared })
+    }
+
     fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Vec<Output>> {
         let mut feeds = Vec::with_capacity(job.feeds.len());
         for (name, tensor) in &job.feeds {

@@ -2,8 +2,6 @@
 //!
 //! The workers of other releases are built from this file too, so it keeps to what all of them have.
 
-use std::cell::Cell;
-
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::DatumType as Datum;
 
@@ -26,6 +24,7 @@ pub static KIND: Kind = Kind {
             onnx: tract_onnx::onnx(),
             optimize: row.id.configuration != "typed",
             pin: row.id.configuration == "pinned",
+            kept: None,
         }))
     },
 };
@@ -73,6 +72,20 @@ struct TractRuntime {
     optimize: bool,
     /// Whether the inputs are declared as what they are fed, whatever the model declares.
     pin: bool,
+    /// What came of loading the last model, and what its inputs were declared as.
+    kept: Option<(Pins, Result<Loaded, Execution>)>,
+}
+
+/// The dims that the inputs of a model are declared as; empty if they are left as the model declares them.
+type Pins = Vec<Vec<i64>>;
+
+/// Runs a model: the type of tract's own plans has not the same name in all releases.
+type Plan = dyn Fn(&Job) -> TractResult<Vec<Output>>;
+
+/// A plan to run, and what its outputs are declared as.
+struct Loaded {
+    plan: Box<Plan>,
+    declared: Vec<Declaration>,
 }
 
 impl Runtime for TractRuntime {
@@ -81,45 +94,62 @@ impl Runtime for TractRuntime {
     }
 
     fn execute(&mut self, job: &Job) -> Execution {
-        // Where a panic came from is known by how far the job had come.
-        let stage = Cell::new(Stage::Load);
-        let declared = Cell::new(None);
-        match caught(|| self.load_and_run(job, &stage, &declared)) {
-            Ok(Ok(outputs)) => Execution::answer(outputs, declared.take().unwrap_or_default()),
-            Ok(Err(error)) => Execution::failure(stage.get(), format!("{error:#}"), PHRASES, declared.take()),
-            Err(message) => {
-                let outcome = Outcome::Panicked { stage: stage.get() };
-                Execution { outcome, message, declared: declared.take() }
-            }
-        }
+        let dims = |(_, tensor): &(String, tensor::Tensor)| tensor.dims().to_vec();
+        let pins: Pins = if self.pin { job.feeds.iter().map(dims).collect() } else { vec![] };
+        let kept = self.kept.take().filter(|(declared, _)| job.continues && *declared == pins);
+        let loaded = kept.map_or_else(|| self.load(job), |(_, loaded)| loaded);
+        let execution = match &loaded {
+            Ok(Loaded { plan, declared }) => done(Stage::Run, Some(declared), || plan(job))
+                .map_or_else(|failed| failed, |outputs| Execution::answer(outputs, declared.clone())),
+            Err(execution) => execution.clone(),
+        };
+        // What a panic leaves behind is not used again.
+        let is_whole = !matches!(execution.outcome, Outcome::Panicked { stage: Stage::Run });
+        self.kept = is_whole.then_some((pins, loaded));
+        execution
+    }
+}
+
+/// What came of a stage in tract: if it failed, by an error or a panic, that is what came of the job.
+fn done<T>(
+    stage: Stage,
+    declared: Option<&[Declaration]>,
+    work: impl FnOnce() -> TractResult<T>,
+) -> Result<T, Execution> {
+    let declared = || declared.map(<[Declaration]>::to_vec);
+    match caught(work) {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(error)) => Err(Execution::failure(stage, format!("{error:#}"), PHRASES, declared())),
+        Err(message) => Err(Execution { outcome: Outcome::Panicked { stage }, message, declared: declared() }),
     }
 }
 
 impl TractRuntime {
-    fn load_and_run(
-        &self,
-        job: &Job,
-        stage: &Cell<Stage>,
-        declared: &Cell<Option<Vec<Declaration>>>,
-    ) -> TractResult<Vec<Output>> {
-        let mut model = self.onnx.model_for_read(&mut &job.model[..])?;
-        if self.pin {
-            pin_inputs(&mut model, job)?;
-        }
-        let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
-        let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
-        declared.set(Some(outputs.collect::<TractResult<_>>()?));
-        let plan = typed.into_runnable()?;
-        stage.set(Stage::Run);
-        let model = plan.model();
-        let feeds = model.input_outlets()?.iter().map(|outlet| {
-            let name = &model.node(outlet.node).name;
-            let feed = job.feeds.iter().find(|(fed, _)| fed == name);
-            let (_, tensor) = feed.ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))?;
-            Ok(native(tensor)?.into())
-        });
-        let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
-        plan.run(feeds)?.iter().map(|value| read(value)).collect()
+    /// A plan to run, or what came of loading in its place.
+    fn load(&self, job: &Job) -> Result<Loaded, Execution> {
+        let (typed, declared) = done(Stage::Load, None, || {
+            let mut model = self.onnx.model_for_read(&mut &job.model[..])?;
+            if self.pin {
+                pin_inputs(&mut model, job)?;
+            }
+            let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
+            let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
+            let declared = outputs.collect::<TractResult<Vec<Declaration>>>()?;
+            Ok((typed, declared))
+        })?;
+        let plan = done(Stage::Load, Some(declared.as_slice()), || typed.into_runnable())?;
+        let run = move |job: &Job| {
+            let model = plan.model();
+            let feeds = model.input_outlets()?.iter().map(|outlet| {
+                let name = &model.node(outlet.node).name;
+                let feed = job.feeds.iter().find(|(fed, _)| fed == name);
+                let (_, tensor) = feed.ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))?;
+                Ok(native(tensor)?.into())
+            });
+            let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
+            plan.run(feeds)?.iter().map(|value| read(value)).collect()
+        };
+        Ok(Loaded { plan: Box::new(run), declared })
     }
 }
 

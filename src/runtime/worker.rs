@@ -24,7 +24,7 @@ use crate::model::Job;
 
 /// The format of messages, which the first one begins with. It is raised when `Job` or `Execution` changes, since the worker
 /// of another version may have been built before that.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
@@ -88,9 +88,9 @@ struct Messages {
     jobs: File,
     answers: File,
     output: File,
-    /// A batch as it is written.
-    batch: Vec<u8>,
-    /// What was read and not yet understood.
+    /// How long the last batch was, in bytes.
+    length: usize,
+    /// What was read and not yet understood: the beginning of a message.
     unread: Vec<u8>,
     /// How far the answers were read.
     read: u64,
@@ -111,7 +111,7 @@ impl Messages {
         let (jobs, mut answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         answers.set_len(USUAL as u64)?;
         answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
-        let (batch, unread, pending) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (length, unread, pending) = (0, Vec::new(), VecDeque::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -119,7 +119,7 @@ impl Messages {
             jobs,
             answers,
             output,
-            batch,
+            length,
             unread,
             read: BEGINNING as u64,
             pending,
@@ -136,9 +136,10 @@ impl Messages {
         self.answers.read_exact(&mut written)?;
         let added = u64::from_ne_bytes(written).saturating_sub(self.read);
         self.answers.seek(SeekFrom::Start(self.read))?;
-        self.read += (&mut self.answers).take(added).read_to_end(&mut self.unread)? as u64;
+        let mut unread = std::mem::take(&mut self.unread);
+        self.read += (&mut self.answers).take(added).read_to_end(&mut unread)? as u64;
         let mut understood = 0;
-        while let Some(message) = message(&self.unread[understood..]) {
+        while let Some(message) = message(&unread[understood..]) {
             understood += LENGTH + message.len();
             let next = if std::mem::take(&mut self.is_first) {
                 // Both sides have the files open: nothing stays behind, however they end.
@@ -153,8 +154,7 @@ impl Messages {
             };
             self.pending.push_back(next);
         }
-        self.unread.drain(..understood);
-        self.unread.shrink_to(USUAL);
+        self.unread = unread.split_off(understood);
         Ok(added > 0)
     }
 }
@@ -174,17 +174,18 @@ impl Exchange for Messages {
 
     /// Whatever was answered before was read: both files are written anew.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
-        self.batch.clear();
+        // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
+        let mut batch = Vec::with_capacity(self.length);
         for job in jobs {
-            self.batch = postcard::to_extend(job, std::mem::take(&mut self.batch)).map_err(io::Error::other)?;
+            batch = postcard::to_extend(job, batch).map_err(io::Error::other)?;
         }
-        let (count, length) = (jobs.len() as u64, self.batch.len() as u64);
-        if self.batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
+        self.length = batch.len();
+        let (count, length) = (jobs.len() as u64, batch.len() as u64);
+        if batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
             self.jobs.set_len(USUAL as u64)?;
-            self.batch.shrink_to(USUAL);
         }
         self.jobs.rewind()?;
-        self.jobs.write_all(&self.batch)?;
+        self.jobs.write_all(&batch)?;
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
@@ -307,10 +308,11 @@ fn serve_with(
             read => read?,
         }
         input.read_exact(&mut length)?;
+        let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
         batch.clear();
         batch.shrink_to(USUAL);
         jobs.rewind()?;
-        (&mut jobs).take(u64::from_le_bytes(length)).read_to_end(&mut batch)?;
+        (&mut jobs).take(length as u64).read_to_end(&mut batch)?;
         answers.begin()?;
         let mut rest = &batch[..];
         for _ in 0..u64::from_le_bytes(count) {
@@ -480,11 +482,11 @@ mod tests {
         }
         assert!(exchange.read().unwrap());
         exchange.pending.clear();
-        let job = Job { model: vec![7], feeds: vec![] };
+        let job = Job { model: vec![7], feeds: vec![], continues: false };
         exchange.ask(&[&job, &job]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
-        assert_eq!(sent[..], [2_u64.to_le_bytes(), 6_u64.to_le_bytes()].concat());
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), 8_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         written.begin().unwrap();
         written.add(&answer("a")).unwrap();
@@ -508,7 +510,7 @@ mod tests {
     fn the_format_of_messages_is_as_it_was() {
         use crate::runtime::{Declaration, Gap, Output, Reason, Stage};
         use crate::tensor::Tensor;
-        let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))] };
+        let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))], continues: true };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
         let mut bytes = postcard::to_stdvec(&job).unwrap();
         let answer = Ok::<_, String>(Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared));
@@ -520,9 +522,9 @@ mod tests {
         ] {
             bytes.extend(postcard::to_stdvec(&Execution::without_answer(outcome, String::new())).unwrap());
         }
-        assert_eq!(FORMAT, 2);
+        assert_eq!(FORMAT, 3);
         let expected: [&[u8]; 4] = [
-            &[2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
             &[0, 0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
             &[1, 1, 10, 0, 0],
             &[2, 6, 0, 0, 8, 0, 0, 0],

@@ -6,7 +6,7 @@ use crate::operator::Rule;
 use crate::tensor::product;
 
 /// The most elements that drawn data has.
-const MAX_DRAWN: i64 = 4096;
+pub(super) const MAX_DRAWN: i64 = 4096;
 
 /// Dims of data: ranks 0 to 12, seldom 33 and 64, where one case may take a runtime as long as a thousand others; sizes 0,
 /// 1, primes and powers of two.
@@ -21,11 +21,16 @@ pub(super) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
         9994..=9997 => 33,
         _ => 64,
     };
+    dims_of_rank(u, rank, MAX_DRAWN)
+}
+
+/// The same of one rank and at most so many elements.
+pub(super) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<Vec<i64>> {
     let mut dims = Vec::with_capacity(usize::from(rank));
     let mut count = 1;
     for _ in 0..rank {
         let size = *u.choose(&[1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 32, 64, 127, 128, 257])?;
-        let size = if count * size > MAX_DRAWN || (rank > 8 && dims.len() > 4) { 1 } else { size };
+        let size = if count * size > most || (rank > 8 && dims.len() > 4) { 1 } else { size };
         count *= size;
         dims.push(size);
     }
@@ -154,12 +159,33 @@ fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Resul
     Ok(target)
 }
 
+/// The same with so many dims, at least one.
+pub(super) fn target_of_length(u: &mut Unstructured, dims: &[i64], allowzero: i64, length: usize) -> Result<Vec<i64>> {
+    let mut target = target(u, dims, allowzero)?;
+    if target.len() > length {
+        let rest = target.split_off(length - 1);
+        match product(rest.iter().copied().filter(|&d| d > 0)).and_then(|n| i64::try_from(n).ok()) {
+            Some(count) if rest.iter().all(|&d| d > 0) => target.push(count),
+            _ if rest.contains(&0) => target = vec![-1],
+            _ => target.push(-1),
+        }
+    }
+    target.resize(length, 1);
+    Ok(target)
+}
+
 /// A target shape without a plan.
 pub(super) fn wild_target(u: &mut Unstructured, dims: &[i64]) -> Result<Vec<i64>> {
-    let mut pool = vec![-1, 0, 0, 1, 2, 3, 6, -2, 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MIN];
-    pool.extend(dims.iter().take(4));
+    let pool = wild_sizes(dims);
     let length = u.int_in_range(0_u8..=5)?;
     (0..length).map(|_| u.choose(&pool).copied()).collect()
+}
+
+/// What may stand in a target shape without a plan.
+pub(super) fn wild_sizes(dims: &[i64]) -> Vec<i64> {
+    let mut pool = vec![-1, 0, 0, 1, 2, 3, 6, -2, 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MIN];
+    pool.extend(dims.iter().take(4));
+    pool
 }
 
 /// A target shape that breaks `rule`, or is left open by it, and is otherwise as valid as can be.
