@@ -15,12 +15,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use memmap2::MmapMut;
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
 use super::{Execution, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
+use crate::tensor::Tensor;
 
 /// The format of messages, which the first one begins with. It is raised when `Job` or `Execution` changes, since the worker
 /// of another version may have been built before that.
@@ -43,6 +45,13 @@ const USUAL: usize = 1 << 22;
 const MEMORY: &str = "/dev/shm";
 /// How much has to be free there, in bytes: a container may have little.
 const ROOM: u64 = 1 << 30;
+
+/// A job on its way. One that continues the job before it in the same batch has the model and the names of that one.
+#[derive(Serialize, Deserialize)]
+enum Asked<J, T> {
+    Job(J),
+    Further(Vec<T>),
+}
 
 struct Files;
 
@@ -176,8 +185,13 @@ impl Exchange for Messages {
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
         let mut batch = Vec::with_capacity(self.length);
-        for job in jobs {
-            batch = postcard::to_extend(job, batch).map_err(io::Error::other)?;
+        for (place, job) in jobs.iter().enumerate() {
+            let asked = if job.continues && place > 0 {
+                Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
+            } else {
+                Asked::Job(job)
+            };
+            batch = postcard::to_extend(&asked, batch).map_err(io::Error::other)?;
         }
         self.length = batch.len();
         let (count, length) = (jobs.len() as u64, batch.len() as u64);
@@ -315,9 +329,11 @@ fn serve_with(
         (&mut jobs).take(length as u64).read_to_end(&mut batch)?;
         answers.begin()?;
         let mut rest = &batch[..];
+        let mut before = None;
         for _ in 0..u64::from_le_bytes(count) {
-            let job = receive(&mut rest)?;
+            let job = receive(&mut rest, before.take())?;
             let execution = runtime.execute(&job);
+            before = Some(job);
             let end = output.seek(SeekFrom::End(0))?;
             let answer = if end == said { Ok(execution) } else { Err(words(&mut output, &mut said)?) };
             message.clear();
@@ -402,11 +418,18 @@ fn end_with_the_parent() {
 #[cfg(not(unix))]
 fn end_with_the_parent() {}
 
-/// The first of the jobs, which then begin with the next.
-fn receive(from: &mut &[u8]) -> io::Result<Job> {
-    let (job, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
+/// The first of the jobs, which then begin with the next; `before` is the one that was before it.
+fn receive(from: &mut &[u8], before: Option<Job>) -> io::Result<Job> {
+    let (asked, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
     *from = rest;
-    Ok(job)
+    match (asked, before) {
+        (Asked::Job(job), _) => Ok(job),
+        (Asked::Further(tensors), Some(Job { model, feeds, .. })) => {
+            let names = feeds.into_iter().map(|(name, _)| name);
+            Ok(Job { model, feeds: names.zip::<Vec<Tensor>>(tensors).collect(), continues: true })
+        }
+        (Asked::Further(_), None) => Err(io::Error::other("a job continues none")),
+    }
 }
 
 #[cfg(test)]
@@ -424,9 +447,14 @@ mod tests {
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
-            let written = postcard::to_stdvec(&job).unwrap();
-            let read = receive(&mut &written[..]).unwrap();
-            assert_eq!((&read.model, &read.feeds), (&job.model, &job.feeds));
+            let mut written = postcard::to_stdvec(&Asked::<_, Tensor>::Job(&job)).unwrap();
+            let tensors = job.feeds.iter().map(|(_, tensor)| tensor).collect();
+            written = postcard::to_extend(&Asked::<Job, _>::Further(tensors), written).unwrap();
+            let mut rest = &written[..];
+            let read = receive(&mut rest, None).unwrap();
+            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
+            let read = receive(&mut rest, Some(read)).unwrap();
+            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
             let execution = honest.execute(&job);
             let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
             assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
@@ -486,7 +514,7 @@ mod tests {
         exchange.ask(&[&job, &job]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
-        assert_eq!(sent[..], [2_u64.to_le_bytes(), 8_u64.to_le_bytes()].concat());
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         written.begin().unwrap();
         written.add(&answer("a")).unwrap();
@@ -512,7 +540,8 @@ mod tests {
         use crate::tensor::Tensor;
         let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))], continues: true };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = postcard::to_stdvec(&job).unwrap();
+        let mut bytes = postcard::to_stdvec(&Asked::<_, Tensor>::Job(&job)).unwrap();
+        bytes = postcard::to_extend(&Asked::<Job, _>::Further(vec![&job.feeds[0].1]), bytes).unwrap();
         let answer = Ok::<_, String>(Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared));
         bytes.extend(postcard::to_stdvec(&answer).unwrap());
         for outcome in [
@@ -523,8 +552,9 @@ mod tests {
             bytes.extend(postcard::to_stdvec(&Execution::without_answer(outcome, String::new())).unwrap());
         }
         assert_eq!(FORMAT, 3);
-        let expected: [&[u8]; 4] = [
-            &[2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        let expected: [&[u8]; 5] = [
+            &[0, 2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            &[1, 1, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
             &[0, 0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
             &[1, 1, 10, 0, 0],
             &[2, 6, 0, 0, 8, 0, 0, 0],
