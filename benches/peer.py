@@ -173,7 +173,8 @@ def main():
     stream = ["--seed", arguments.seed, "--cases", arguments.cases]
     lines = subprocess.run([crosscheck, "cases", "--elements", *stream], check=True, capture_output=True, text=True).stdout
     cases, skipped, verdicts = [], Counter(), Counter()
-    for line in lines.splitlines():
+    # A string may hold what is a line end to `splitlines` alone.
+    for line in lines.rstrip("\n").split("\n"):
         try:
             cases.append(parse(line))
         except Skipped as why:
