@@ -21,8 +21,8 @@ pub trait Source: Sync {
 
 /// The catalogue of edge cases, and then what a seed gives, without end.
 ///
-/// It is made of rows of as many cases. Whatever follows on the first open case of a row, up to its end, is of that one's
-/// family.
+/// It is made of rows of some length. What follows on the first open case of a row, up to the end of the row, is of the family
+/// of that case.
 #[derive(Debug)]
 pub struct Stream {
     catalogue: Vec<Case>,

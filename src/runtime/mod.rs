@@ -88,7 +88,7 @@ pub struct RuntimeId {
 pub trait Runtime {
     fn id(&self) -> &RuntimeId;
 
-    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives, unless that one
+    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives, unless the other
     /// continues it.
     fn execute(&mut self, job: &Job) -> Execution;
 
