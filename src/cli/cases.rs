@@ -8,7 +8,7 @@ use crate::campaign::Source;
 use crate::finding::Ledger;
 use crate::operator::{OPERATORS, Operator};
 
-/// Print the cases that a campaign of the same seed and operators runs, one a line
+/// Print the cases that a campaign of the same seed, operators and family runs, one a line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck cases --seed 7 --cases 1000 | crosscheck run -")]
 pub(super) struct Arguments {
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many cases in a row may have one model
+    /// How many cases in a row may have one model, which is fed otherwise in each
     #[arg(long, value_name = "N", default_value_t = FAMILY, value_parser = family())]
     family: u64,
     /// Write out every element, in place of `:random(7)`, `:special` and those that count up
@@ -30,20 +30,18 @@ pub(super) struct Arguments {
 }
 
 /// How many cases are drawn before they are printed.
-const AT_A_TIME: u64 = 4096;
+const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
     let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.family);
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut next = 0;
-    while next < arguments.cases {
-        let end = arguments.cases.min(next + AT_A_TIME);
-        for generated in source.cases(&(next..end).collect::<Vec<u64>>()) {
+    for first in (0..arguments.cases).step_by(AT_A_TIME) {
+        let indices = (first..arguments.cases).take(AT_A_TIME);
+        for generated in source.cases(&indices.collect::<Vec<u64>>()) {
             let case = if arguments.elements { generated.case.with_elements() } else { generated.case };
             writeln!(out, "{case}")?;
         }
-        next = end;
     }
     out.flush()?;
     Ok(Ending::NothingWrong)
