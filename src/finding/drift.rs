@@ -288,10 +288,11 @@ impl Thread<'_> {
     /// so many hangs.
     fn minimize(&mut self, change: &Change, case: Case, stop: &AtomicBool) -> Result<Case, OpenError> {
         let mut hangs = 0;
-        let minimized = reduce(case.clone(), &mut |case| {
+        let mut shows = |case: &Case| {
             let can_go_on = hangs < MOST_HANGS && !stop.load(Ordering::Relaxed);
             can_go_on && self.hasty.shows(change, &Generated::given(case.clone()), &mut hangs)
-        });
+        };
+        let minimized = reduce(case.clone(), &mut |candidates| candidates.iter().position(&mut shows));
         let Some(side) = change.hanging() else { return Ok(minimized) };
         let (pair, generated) = (self.patient()?, Generated::given(minimized));
         let hangs = pair.configurations().any(|index| pair.times_out(side, index, &generated));

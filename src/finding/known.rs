@@ -109,9 +109,11 @@ impl Ledger {
         let of = |known: &Known| {
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
-                for case in variations(&known.case()) {
-                    if probe.shows(&case, &trigger.mismatch) {
-                        let features = minimize::features(&case, &trigger.mismatch, probe);
+                let variations = variations(&known.case());
+                let sightings = probe.look_all(&variations, &trigger.mismatch.runtime);
+                for (case, sighting) in variations.iter().zip(sightings) {
+                    if sighting.shows(&trigger.mismatch) {
+                        let features = minimize::features(case, &trigger.mismatch, probe);
                         let own = Trigger { mismatch: trigger.mismatch.clone(), features };
                         if !triggers.contains(&own) {
                             triggers.push(own);

@@ -5,11 +5,14 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::campaign::{Examination, examine};
+use crate::campaign::{Examination, examine_all};
 use crate::case::{Case, Features, Generated, shrink};
 use crate::operator::NEWEST_OPSET;
 use crate::runtime::{Runtime, RuntimeId};
-use crate::verdict::{Judgement, Mismatch};
+use crate::verdict::{Judgement, Mismatch, Severity};
+
+/// How many candidates are run at a time, at most: most that are tried late do not show what is looked for.
+const AT_A_TIME: usize = 32;
 
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
@@ -58,15 +61,24 @@ impl Probe {
 
     /// What a case shows on a release, see [`RuntimeId::release`]; nothing if it is not there.
     pub fn look(&mut self, case: &Case, release: &str) -> Option<Sighting> {
-        let (ids, runtimes) = self.releases.iter_mut().find(|(ids, _)| ids[0].release() == release)?;
-        self.executions += 1;
-        let generated = Generated::given(case.clone());
-        let examination = examine(&generated, runtimes, ids);
-        let configurations = ids.iter().enumerate().map(|(index, id)| {
-            let unsupported = matches!(examination.judgements[index], Judgement::Unsupported(_));
-            (id.clone(), examination.mismatches(&generated, ids, index), unsupported)
-        });
-        Some(Sighting { configurations: configurations.collect(), examination })
+        self.look_all(std::slice::from_ref(case), release).pop()
+    }
+
+    /// What each of several cases shows on a release; nothing if it is not there.
+    pub(super) fn look_all(&mut self, cases: &[Case], release: &str) -> Vec<Sighting> {
+        let Some((ids, runtimes)) = self.releases.iter_mut().find(|(ids, _)| ids[0].release() == release) else {
+            return vec![];
+        };
+        self.executions += cases.len() as u64;
+        let generated: Vec<Generated> = cases.iter().cloned().map(Generated::given).collect();
+        let sighting = |(generated, examination): (&Generated, Examination)| {
+            let configurations = ids.iter().enumerate().map(|(index, id)| {
+                let unsupported = matches!(examination.judgements[index], Judgement::Unsupported(_));
+                (id.clone(), examination.mismatches(generated, ids, index), unsupported)
+            });
+            Sighting { configurations: configurations.collect(), examination }
+        };
+        generated.iter().zip(examine_all(&generated, runtimes, ids)).map(sighting).collect()
     }
 
     /// Every mismatch that a case shows, each once, with the features of the case.
@@ -81,6 +93,26 @@ impl Probe {
     /// Whether a case shows a mismatch in any configuration.
     pub fn shows(&mut self, case: &Case, mismatch: &Mismatch) -> bool {
         self.look(case, &mismatch.runtime).is_some_and(|sighting| sighting.shows(mismatch))
+    }
+
+    /// The place of the first of several cases that shows a mismatch in any configuration.
+    fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
+        // What crashes or hangs takes a process, or as long as a job may take: no more of it is run than has to be.
+        let is_costly = mismatch.discrepancies.iter().any(|found| found.severity() == Severity::Crash);
+        let mut count = 1;
+        let mut first = 0;
+        while first < cases.len() {
+            let some = &cases[first..cases.len().min(first + count)];
+            let sightings = self.look_all(some, &mismatch.runtime);
+            if let Some(place) = sightings.iter().position(|sighting| sighting.shows(mismatch)) {
+                // What was run beyond it does not count, so that the count does not depend on how many are run at a time.
+                self.executions -= (some.len() - 1 - place) as u64;
+                return Some(first + place);
+            }
+            first += some.len();
+            count = if is_costly { 1 } else { (count * 2).min(AT_A_TIME) };
+        }
+        None
     }
 }
 
@@ -114,25 +146,36 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
     let mut current = case.clone();
     if probe.shows(&current, mismatch) {
         // Where the simplest cases show it, nothing about this one matters.
-        if let Some(trivial) = trivial(case).into_iter().find(|trivial| probe.shows(trivial, mismatch)) {
-            current = trivial;
+        let trivial = trivial(case);
+        if let Some(place) = probe.first_that_shows(&trivial, mismatch) {
+            current.clone_from(&trivial[place]);
         }
-        current = reduce(current, &mut |candidate| probe.shows(candidate, mismatch));
+        current = reduce(current, &mut |candidates| probe.first_that_shows(candidates, mismatch));
     }
     let features = features(&current, mismatch, probe);
     let message = probe.look(&current, &mismatch.runtime).map_or_else(String::new, |s| s.message(mismatch));
     Minimized { case: current, features, executions: probe.executions() - before, message }
 }
 
-/// Takes steps that keep what a case shows, until there is none that does.
-pub(super) fn reduce(mut case: Case, shows: &mut dyn FnMut(&Case) -> bool) -> Case {
+/// Takes steps that keep what a case shows, until there is none that does. `first` gives the place of the first candidate
+/// that shows it too.
+pub(super) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
     let mut tried = HashSet::new();
-    while let Some(simpler) =
-        shrink::candidates(&case).into_iter().find(|candidate| tried.insert(candidate.to_string()) && shows(candidate))
-    {
-        case = simpler;
+    loop {
+        let mut candidates = shrink::candidates(&case);
+        let mut known = HashSet::new();
+        candidates.retain(|candidate| {
+            let text = candidate.to_string();
+            !tried.contains(&text) && known.insert(text)
+        });
+        let place = first(&candidates);
+        let done = place.map_or(candidates.len(), |place| place + 1);
+        tried.extend(candidates[..done].iter().map(Case::to_string));
+        match place {
+            Some(place) => case = candidates.swap_remove(place),
+            None => return case,
+        }
     }
-    case
 }
 
 /// 1, to one who sees its low 32 bits only.
@@ -160,10 +203,10 @@ fn trivial(case: &Case) -> Vec<Case> {
 /// the mismatch there.
 pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
     let features = Features::of(case);
-    let gone = (case.opset + 1..=NEWEST_OPSET).any(|opset| {
-        let newer = Case { opset, ..case.clone() };
-        let sighting = probe.look(&newer, &mismatch.runtime);
-        sighting.is_some_and(|s| !s.shows(mismatch) && !s.configurations.iter().all(|(_, _, unsupported)| *unsupported))
-    });
+    let newer: Vec<Case> = (case.opset + 1..=NEWEST_OPSET).map(|opset| Case { opset, ..case.clone() }).collect();
+    let is_without = |sighting: &Sighting| {
+        !sighting.shows(mismatch) && !sighting.configurations.iter().all(|(_, _, unsupported)| *unsupported)
+    };
+    let gone = probe.look_all(&newer, &mismatch.runtime).iter().any(is_without);
     if gone { features.up_to_this_version() } else { features }
 }
