@@ -69,7 +69,7 @@ fn sum(root: &Path, name: &str, op_type: &str, stored: Option<f32>) -> PathBuf {
         ..ModelProto::default()
     };
     let feeds = vec![("a".to_owned(), floats(&[1.0])), ("b".to_owned(), floats(&[2.0]))];
-    let job = Job { model: model.encode_to_vec(), feeds, continues: false };
+    let job = Job { model: model.encode_to_vec().into(), feeds, continues: false };
     let folder = root.join(name);
     test_data::write(&folder, &job, stored.map(|stored| [floats(&[stored])]).as_ref().map(|s| &s[..])).unwrap();
     folder

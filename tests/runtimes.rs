@@ -158,12 +158,12 @@ fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
         for generated in &cases {
             // Whoever loaded this model would not get far.
             let feeds = model::job(&generated.case, &generated.tensors).feeds;
-            let job = Job { model: vec![0xff; 8], feeds, continues: true };
+            let job = Job { model: [0xff; 8].into(), feeds, continues: true };
             let execution = runtime.execute(&job);
             let judgement = judge_one(&generated.expectation, &execution);
             assert_eq!(judgement, Judgement::Agrees, "{} {}: {execution:?}", runtime.id(), generated.case);
         }
-        let alone = Job { model: vec![0xff; 8], ..first };
+        let alone = Job { model: [0xff; 8].into(), ..first };
         assert!(!matches!(runtime.execute(&alone).outcome, Outcome::Answer(_)), "{}", runtime.id());
     }
 }

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indexmap::{IndexMap, IndexSet};
@@ -526,7 +527,7 @@ fn jobs(company: &Company, members: &[Member]) -> Vec<Job> {
     let job = |round| {
         let fed = company.iter().map(|column| &members[column[column.len().min(round + 1) - 1]]);
         let feeds = parts.iter().zip(fed).flat_map(|(part, member)| part.feeds(&member.generated.tensors)).collect();
-        Job { model: model.clone(), feeds, continues: round > 0 }
+        Job { model: Arc::clone(&model), feeds, continues: round > 0 }
     };
     (0..rounds(company)).map(job).collect()
 }

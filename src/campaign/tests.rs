@@ -90,7 +90,7 @@ fn a_reshape_that_ignores_allowzero_is_found() {
             }
         }
         if replaced {
-            let job = Job { model: model.encode_to_vec(), ..job.clone() };
+            let job = Job { model: model.encode_to_vec().into(), ..job.clone() };
             let mut in_house = runtime::open(&runtime::select(Some("in-house")).unwrap()).unwrap().remove(0);
             *execution = in_house.execute(&job);
         }

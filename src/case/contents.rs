@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::tensor::{Class, ElementType, Elements, FloatFormat, Tensor, element_count, mask};
+use crate::tensor::{Class, ElementType, Elements, FloatFormat, Strings, Tensor, element_count, mask};
 
 /// What the elements of an operand are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ impl Contents {
         let made = if element_type == ElementType::String {
             Tensor::from_strings(dims.to_vec(), self.strings(count))
         } else {
-            Tensor::from_element_bits(element_type, dims.to_vec(), self.bits(element_type, count))
+            Tensor::from_element_bits(element_type, dims.to_vec(), self.bits(element_type).take(count))
         };
         made.expect("as many elements are made as the dims hold")
     }
@@ -46,25 +46,25 @@ impl Contents {
         }
     }
 
-    fn bits(&self, element_type: ElementType, count: usize) -> Vec<u128> {
-        let width = element_type.bits();
+    /// Elements without an end.
+    fn bits(&self, element_type: ElementType) -> Box<dyn Iterator<Item = u128> + '_> {
         match self {
-            Contents::Count => (0..count as u64).map(|i| counted(element_type, i)).collect(),
+            Contents::Count => Box::new((0..).map(move |i| counted(element_type, i))),
             Contents::Random(seed) => {
                 let mut rng = ChaCha8Rng::seed_from_u64(*seed);
                 // A bool is 0 or 1: other bytes mean nothing, so no runtime has to keep them.
-                let significant = if element_type == ElementType::Bool { 1 } else { width };
-                (0..count)
-                    .map(|_| (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())) & mask(significant))
-                    .collect()
+                let mask = mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() });
+                Box::new(std::iter::repeat_with(move || {
+                    (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())) & mask
+                }))
             }
-            Contents::Special => special(element_type).into_iter().cycle().take(count).collect(),
-            Contents::Bits(bits) if !bits.is_empty() => bits.iter().copied().cycle().take(count).collect(),
-            Contents::Bits(_) | Contents::Strings(_) => vec![0; count],
+            Contents::Special => Box::new(special(element_type).into_iter().cycle()),
+            Contents::Bits(bits) if !bits.is_empty() => Box::new(bits.iter().copied().cycle()),
+            Contents::Bits(_) | Contents::Strings(_) => Box::new(std::iter::repeat(0)),
         }
     }
 
-    fn strings(&self, count: usize) -> Vec<Vec<u8>> {
+    fn strings(&self, count: usize) -> Strings {
         match self {
             Contents::Random(seed) => {
                 let mut rng = ChaCha8Rng::seed_from_u64(*seed);
@@ -72,15 +72,11 @@ impl Contents {
                     let length = rng.next_u32() % 12;
                     (0..length).map(|_| char::from_u32(rng.next_u32() % 0x11_0000).unwrap_or('\0')).collect::<String>()
                 };
-                (0..count).map(|_| string().into_bytes()).collect()
+                (0..count).map(|_| string()).collect()
             }
-            Contents::Special => SPECIAL_STRINGS.iter().cycle().take(count).map(|s| s.as_bytes().to_vec()).collect(),
-            Contents::Strings(strings) if !strings.is_empty() => {
-                strings.iter().cycle().take(count).map(|s| s.clone().into_bytes()).collect()
-            }
-            Contents::Count | Contents::Strings(_) | Contents::Bits(_) => {
-                (0..count).map(|i| i.to_string().into_bytes()).collect()
-            }
+            Contents::Special => SPECIAL_STRINGS.iter().cycle().take(count).collect(),
+            Contents::Strings(strings) if !strings.is_empty() => strings.iter().cycle().take(count).collect(),
+            Contents::Count | Contents::Strings(_) | Contents::Bits(_) => (0..count).map(|i| i.to_string()).collect(),
         }
     }
 }
@@ -160,7 +156,7 @@ mod tests {
                 assert_eq!(tensor.len(), 133);
                 let distinct: std::collections::HashSet<_> = match tensor.elements() {
                     Elements::Packed(_) => (0..133).map(|i| tensor.element_bits(i).to_le_bytes().to_vec()).collect(),
-                    Elements::Strings(strings) => strings.iter().cloned().collect(),
+                    Elements::Strings(strings) => strings.iter().map(<[u8]>::to_vec).collect(),
                 };
                 assert!(distinct.len() >= 2, "{contents:?} of {element_type} does not tell elements apart");
             }

@@ -6,10 +6,10 @@ pub mod test_data;
 pub mod text;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
-use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, Declared, Wiring};
 use crate::operator::{Attribute, AttributeValue};
@@ -20,13 +20,12 @@ use proto::{
 };
 
 /// What a runtime is given: a serialized model, and a tensor for each graph input that it has to feed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Job {
     /// A `ModelProto`.
-    #[serde(with = "serde_bytes")]
-    pub model: Vec<u8>,
+    pub model: Arc<[u8]>,
     /// By name of the graph input.
-    pub feeds: Vec<(String, Tensor)>,
+    pub feeds: Vec<(Arc<str>, Tensor)>,
     /// Whether it has the model of the job before it and is run in the session of that one; all others have a session of
     /// their own. A runtime that has lost that session, or has none, loads the model anew.
     pub continues: bool,
@@ -62,7 +61,7 @@ pub struct Part {
     /// Fields of a `GraphProto`, all of them repeated ones, so that those of many parts follow each other.
     graph: Vec<u8>,
     /// The graph inputs to feed, and the place of the operand that each of them is.
-    inputs: Vec<(String, usize)>,
+    inputs: Vec<(Arc<str>, usize)>,
 }
 
 /// The job of a case whose operands are `tensors`.
@@ -75,7 +74,7 @@ pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
 ///
 /// # Panics
 /// If there is no part, or parts differ in their versions.
-pub fn join(parts: &[&Part]) -> Vec<u8> {
+pub fn join(parts: &[&Part]) -> Arc<[u8]> {
     let versions = parts[0].versions;
     assert!(parts.iter().all(|part| part.versions == versions), "parts of one model have one opset and one IR version");
     let header = ModelProto {
@@ -97,7 +96,7 @@ pub fn join(parts: &[&Part]) -> Vec<u8> {
     for part in parts {
         model.extend(&part.graph);
     }
-    model
+    model.into()
 }
 
 /// The number of the field `graph` of a `ModelProto`.
@@ -126,7 +125,7 @@ impl Part {
                 Wiring::Input(declared) => {
                     let shape = symbols.shape(&name, &operand.dims, declared);
                     graph.input.push(value_info(&name, operand.element_type, shape));
-                    inputs.push((name.clone(), index));
+                    inputs.push((name.as_str().into(), index));
                 }
                 Wiring::Initializer(encoding) => {
                     graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
@@ -161,8 +160,8 @@ impl Part {
     }
 
     /// What its graph inputs are fed if the tensors of the operands are these.
-    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = (String, Tensor)> {
-        let fed = |(name, place): &(String, usize)| Some((name.clone(), tensors[*place].clone()?));
+    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = (Arc<str>, Tensor)> {
+        let fed = |(name, place): &(Arc<str>, usize)| Some((Arc::clone(name), tensors[*place].clone()?));
         self.inputs.iter().filter_map(fed)
     }
 
@@ -256,7 +255,7 @@ impl Symbols<'_> {
 mod tests {
     use super::*;
 
-    fn model(line: &str) -> (ModelProto, Vec<(String, Tensor)>) {
+    fn model(line: &str) -> (ModelProto, Vec<(Arc<str>, Tensor)>) {
         let case: Case = line.parse().unwrap();
         let Job { model, feeds, .. } = job(&case, &case.tensors());
         (ModelProto::decode(&model[..]).unwrap(), feeds)
@@ -324,7 +323,7 @@ mod tests {
         let outputs: Vec<&str> = graph.output.iter().filter_map(|info| info.name.as_deref()).collect();
         assert_eq!(outputs, ["a_output", "b_output", "c_output"]);
         assert_eq!(graph.node.len(), 4);
-        assert_eq!(feeds.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a_data", "b_data", "c_data"]);
+        assert_eq!(feeds.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["a_data", "b_data", "c_data"]);
         assert_eq!(dims(&graph.input[1]).unwrap(), ["b_shared_0", "b_shared_1"]);
     }
 

@@ -41,7 +41,7 @@ pub fn write(name: &str, tensor: &Tensor, encoding: Encoding) -> TensorProto {
     };
     let bytes = match (tensor.elements(), encoding) {
         (Elements::Strings(strings), _) => {
-            proto.string_data = strings.to_vec();
+            proto.string_data = strings.iter().map(<[u8]>::to_vec).collect();
             return proto;
         }
         (Elements::Packed(bytes), Encoding::Raw) => {
@@ -87,7 +87,7 @@ pub fn read(proto: &TensorProto) -> Result<Tensor, ReadTensorError> {
     let element_type = ElementType::from_data_type(number).ok_or(ReadTensorError::ElementType(number))?;
     let dims = proto.dims.clone();
     if element_type == ElementType::String {
-        return Ok(Tensor::from_strings(dims, proto.string_data.clone())?);
+        return Ok(Tensor::from_strings(dims, proto.string_data.iter().collect())?);
     }
     if let Some(raw) = &proto.raw_data {
         return Ok(Tensor::from_packed(element_type, dims, raw.clone())?);

@@ -132,7 +132,7 @@ impl Folder {
         for ((path, tensor), declared) in inputs.iter().zip(&self.inputs) {
             check_feed(tensor, declared).map_err(|what| TestDataError::Broken { path: path.clone(), what })?;
         }
-        let names = self.inputs.iter().map(|input| input.name.clone().unwrap_or_default());
+        let names = self.inputs.iter().map(|input| input.name.as_deref().unwrap_or_default().into());
         let inputs = inputs.into_iter().map(|(_, tensor)| tensor);
         let outputs = if count(path, OUTPUT)? == 0 {
             None
@@ -140,7 +140,7 @@ impl Folder {
             Some(tensors(path, OUTPUT, self.outputs)?.into_iter().map(|(_, tensor)| tensor).collect())
         };
         let feeds = names.zip(inputs).collect();
-        Ok(DataSet { job: Job { model: self.model.clone(), feeds, continues: false }, outputs })
+        Ok(DataSet { job: Job { model: self.model.as_slice().into(), feeds, continues: false }, outputs })
     }
 }
 
@@ -152,7 +152,7 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     write_whole(&folder.join(MODEL), &job.model)?;
     let data_set = folder.join(format!("{DATA_SET}0"));
     fs::create_dir_all(&data_set)?;
-    let inputs = job.feeds.iter().map(|(name, tensor)| (INPUT, name.as_str(), tensor));
+    let inputs = job.feeds.iter().map(|(name, tensor)| (INPUT, &**name, tensor));
     let outputs = outputs.unwrap_or_default().iter().map(|tensor| (OUTPUT, "output", tensor));
     for numbered in [inputs.collect::<Vec<_>>(), outputs.collect()] {
         for (index, (kind, name, tensor)) in numbered.into_iter().enumerate() {

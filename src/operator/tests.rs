@@ -15,7 +15,7 @@ fn operator(name: &str) -> &'static Operator {
 fn data(element_type: ElementType, dims: &[i64]) -> Tensor {
     let count = crate::tensor::element_count(dims).unwrap();
     if element_type == ElementType::String {
-        return Tensor::from_strings(dims.to_vec(), (0..count).map(|i| i.to_string().into_bytes()).collect()).unwrap();
+        return Tensor::from_strings(dims.to_vec(), (0..count).map(|i| i.to_string()).collect()).unwrap();
     }
     Tensor::from_element_bits(element_type, dims.to_vec(), (0..count as u128).map(|i| i * 7)).unwrap()
 }

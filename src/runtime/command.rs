@@ -159,7 +159,7 @@ impl Exchange for Lines {
         for job in jobs {
             let feeds = job.feeds.iter().map(|(name, tensor)| {
                 let proto = tensor_proto::write(name, tensor, Encoding::Raw);
-                (name.as_str(), STANDARD.encode(proto.encode_to_vec()))
+                (&**name, STANDARD.encode(proto.encode_to_vec()))
             });
             let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
             serde_json::to_writer(&mut *to, &question)?;
@@ -168,7 +168,7 @@ impl Exchange for Lines {
         to.flush()
     }
 
-    fn next(&mut self, wait: Duration) -> Next {
+    fn next(&mut self, _: Option<&Job>, wait: Duration) -> Next {
         match self.lines.as_ref().map(|lines| lines.recv_timeout(wait)) {
             Some(Ok(next)) => next,
             Some(Err(RecvTimeoutError::Timeout)) => Next::Nothing { progress: false },
@@ -320,7 +320,7 @@ mod tests {
         let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
         let jobs: Vec<Job> = models
             .iter()
-            .map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![], continues: false })
+            .map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false })
             .collect();
         let done: Vec<Outcome> = runtime
             .execute_all(&jobs.iter().collect::<Vec<_>>())
@@ -358,8 +358,7 @@ mod tests {
     #[test]
     fn a_job_is_not_accused_of_what_it_does_not_do_by_itself() {
         let mut runtime = start(&row(Path::new("x"), WEARS_OUT), Limits::default()).unwrap().ready().unwrap();
-        let jobs =
-            ["a", "b", "c"].map(|model| Job { model: model.as_bytes().to_vec(), feeds: vec![], continues: false });
+        let jobs = ["a", "b", "c"].map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false });
         let refused = |execution: Execution| matches!(execution.outcome, Outcome::Refused { .. });
         assert!(runtime.execute_all(&jobs.each_ref()).into_iter().all(refused));
     }

@@ -49,7 +49,7 @@ impl Runtime for InHouse {
 fn run(job: &Job) -> Result<Execution, String> {
     let (graph, opset) = read(job)?;
     let mut values = constants(&graph)?;
-    values.extend(job.feeds.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())));
+    values.extend(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone())));
     for node in &graph.node {
         if node.op_type.as_deref() == Some("Constant") {
             continue;
@@ -81,7 +81,7 @@ pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
     // An operator that is not known is the reason to give, whatever else cannot be read.
     nodes().try_for_each(|node| known(node).map(|_| ()))?;
     let mut values = constants(&graph)?;
-    values.extend(job.feeds.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())));
+    values.extend(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone())));
     for node in nodes() {
         match evaluate(node, opset, &values)? {
             Expectation::Defined(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),

@@ -130,7 +130,7 @@ fn by_output(job: &Job) -> Vec<Job> {
         part.input.retain(|info| is_needed(info.name.as_deref()));
         part.output = vec![output.clone()];
         let feeds = job.feeds.iter().filter(|(name, _)| is_needed(Some(name))).cloned().collect();
-        Some(Job { model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec(), feeds, ..*job })
+        Some(Job { model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec().into(), feeds, ..*job })
     };
     graph.output.iter().filter_map(of).collect()
 }

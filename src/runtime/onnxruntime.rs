@@ -1,6 +1,6 @@
 //! onnxruntime through the `ort` crate, which loads the library of the pinned release at run time.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use super::{
     Stage, Supply, by_number, provision,
 };
 use crate::model::Job;
-use crate::tensor::{ElementType, Elements, Tensor};
+use crate::tensor::{ElementType, Elements, Strings, Tensor};
 
 pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
@@ -232,7 +232,7 @@ impl OnnxRuntime {
     fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Vec<Output>> {
         let mut feeds = Vec::with_capacity(job.feeds.len());
         for (name, tensor) in &job.feeds {
-            feeds.push((name.as_str(), SessionInputValue::from(self.value(tensor)?)));
+            feeds.push((&**name, SessionInputValue::from(self.value(tensor)?)));
         }
         let outputs = session.run(feeds)?;
         outputs.values().map(|value| read(&value.downcast()?).map(Output::new)).collect()
@@ -292,25 +292,21 @@ fn read(value: &DynTensorRef) -> ort::Result<Tensor> {
     Tensor::from_packed(element_type, dims, bytes).map_err(|error| broken(error.to_string()))
 }
 
-fn read_strings(value: &DynTensor, count: usize) -> ort::Result<Vec<Vec<u8>>> {
-    let mut strings = Vec::with_capacity(count);
-    for index in 0..count {
-        let mut length = 0;
-        // SAFETY: the value is a live string tensor; onnxruntime checks the index, and the buffer has the length that
-        // it gave.
-        unsafe {
-            ort::Error::result_from_status((ort::api().GetStringTensorElementLength)(
-                value.ptr(),
-                index,
-                &raw mut length,
-            ))?;
-            let mut string = vec![0_u8; length];
-            let buffer: *mut c_void = string.as_mut_ptr().cast();
-            ort::Error::result_from_status((ort::api().GetStringTensorElement)(value.ptr(), length, index, buffer))?;
-            strings.push(string);
-        }
+fn read_strings(value: &DynTensor, count: usize) -> ort::Result<Strings> {
+    let mut length = 0;
+    // SAFETY: the value is a live string tensor, and the length is written.
+    unsafe {
+        ort::Error::result_from_status((ort::api().GetStringTensorDataLength)(value.ptr(), &raw mut length))?;
     }
-    Ok(strings)
+    let (mut bytes, mut starts) = (vec![0_u8; length], vec![0_usize; count]);
+    let (to, starts_to) = (bytes.as_mut_ptr().cast(), starts.as_mut_ptr());
+    // SAFETY: as above; both buffers have the lengths that are given, which onnxruntime checks.
+    unsafe {
+        let get = ort::api().GetStringTensorContent;
+        ort::Error::result_from_status(get(value.ptr(), to, length, starts_to, count))?;
+    }
+    let ends: Vec<usize> = starts.into_iter().skip(1).chain((count > 0).then_some(length)).collect();
+    Strings::from_parts(&bytes, &ends).ok_or_else(|| ort::Error::new("the strings of the output overlap"))
 }
 
 fn declaration(declared: &ValueType) -> Declaration {

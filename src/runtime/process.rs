@@ -66,8 +66,8 @@ pub(super) trait Exchange {
     /// Sends a batch of jobs, and does not wait for the process, whatever that does. Everything before it is answered.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()>;
 
-    /// The next answer, for which it waits so long.
-    fn next(&mut self, wait: Duration) -> Next;
+    /// The next answer, which is to this job, and the first to none; it is waited for so long.
+    fn next(&mut self, job: Option<&Job>, wait: Duration) -> Next;
 }
 
 /// An answer, or why there is none.
@@ -224,7 +224,7 @@ impl Process {
     fn ready(&mut self, row: &Row) -> Result<String, OpenError> {
         let began = Instant::now();
         let reason = loop {
-            break match self.exchange.next(LOOK) {
+            break match self.exchange.next(None, LOOK) {
                 Next::Ready(Ok(version)) => return Ok(version),
                 Next::Ready(Err(reason)) => reason,
                 Next::Garbage { what, .. } => format!("its first message cannot be read: {what}"),
@@ -243,8 +243,8 @@ impl Process {
             // The machine's fault: no job of a case is too large to be written.
             return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
         }
-        for _ in jobs {
-            match self.next(limits) {
+        for job in jobs {
+            match self.next(job, limits) {
                 Ok(execution) => done.push(execution),
                 Err(culprit) => return Some(culprit),
             }
@@ -253,11 +253,11 @@ impl Process {
     }
 
     /// What came of the job under way; an error if the process is of no use any more.
-    fn next(&mut self, limits: Limits) -> Result<Execution, Execution> {
+    fn next(&mut self, job: &Job, limits: Limits) -> Result<Execution, Execution> {
         let mut began = Instant::now();
         let mut spent_before = None;
         let (outcome, message) = loop {
-            match self.exchange.next(LOOK) {
+            match self.exchange.next(Some(job), LOOK) {
                 Next::Execution(execution) => return Ok(execution),
                 Next::Garbage { what, lost: false } => {
                     return Ok(Execution::without_answer(Outcome::Garbled, what));

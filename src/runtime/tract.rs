@@ -94,8 +94,8 @@ impl Runtime for TractRuntime {
     }
 
     fn execute(&mut self, job: &Job) -> Execution {
-        let dims = |(_, tensor): &(String, tensor::Tensor)| tensor.dims().to_vec();
-        let pins: Pins = if self.pin { job.feeds.iter().map(dims).collect() } else { vec![] };
+        let dims = || job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
+        let pins: Pins = if self.pin { dims() } else { vec![] };
         let kept = self.kept.take().filter(|(declared, _)| job.continues && *declared == pins);
         let loaded = kept.map_or_else(|| self.load(job), |(_, loaded)| loaded);
         let execution = match &loaded {
@@ -142,7 +142,7 @@ impl TractRuntime {
             let model = plan.model();
             let feeds = model.input_outlets()?.iter().map(|outlet| {
                 let name = &model.node(outlet.node).name;
-                let feed = job.feeds.iter().find(|(fed, _)| fed == name);
+                let feed = job.feeds.iter().find(|(fed, _)| **fed == **name);
                 let (_, tensor) = feed.ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))?;
                 Ok(native(tensor)?.into())
             });
@@ -157,7 +157,7 @@ impl TractRuntime {
 fn pin_inputs(model: &mut InferenceModel, job: &Job) -> TractResult<()> {
     for index in 0..model.inputs.len() {
         let outlet = model.inputs[index];
-        let feed = job.feeds.iter().find(|(fed, _)| *fed == model.node(outlet.node).name);
+        let feed = job.feeds.iter().find(|(fed, _)| **fed == *model.node(outlet.node).name);
         if let Some((_, tensor)) = feed
             && let Some(native) = native_type(tensor.element_type())
         {
@@ -199,7 +199,7 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
     let dims = native_dims(tensor)?;
     match tensor.elements() {
         Elements::Strings(strings) => {
-            let strings = strings.iter().map(|s| String::from_utf8(s.clone())).collect::<Result<Vec<_>, _>>()?;
+            let strings = strings.iter().map(|s| String::from_utf8(s.to_vec())).collect::<Result<Vec<_>, _>>()?;
             Ok(tract_ndarray::ArrayD::from_shape_vec(dims, strings)?.into_tensor())
         }
         Elements::Packed(bytes) => {
@@ -226,8 +226,7 @@ fn read(value: &Tensor) -> TractResult<Output> {
         // An empty tensor may have no address.
         let view = value.view();
         let strings = if value.len() == 0 { &[] } else { view.as_slice::<String>()? };
-        let strings = strings.iter().map(|s| s.clone().into_bytes()).collect();
-        return Ok(Output::new(tensor::Tensor::from_strings(dims, strings)?));
+        return Ok(Output::new(tensor::Tensor::from_strings(dims, strings.iter().collect())?));
     }
     Ok(Output::new(packed(element_type, dims, value)?))
 }

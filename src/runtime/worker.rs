@@ -5,7 +5,8 @@
 //! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
 //! the next batch. Standard output is nobody's but the runtime's: whatever comes there is held against the job under way.
 
-use std::collections::VecDeque;
+mod message;
+
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -15,18 +16,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use memmap2::MmapMut;
-use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use self::message::{Garbage, OTHER_VERSION};
 use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
-use super::{Execution, Kind, Limits, OpenError, Row, Supply, provision};
+use super::{Declaration, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
-use crate::tensor::Tensor;
-
-/// The format of messages, which the first one begins with. It is raised when `Job` or `Execution` changes, since the worker
-/// of another version may have been built before that.
-const FORMAT: u32 = 3;
 
 /// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
@@ -41,17 +37,14 @@ const BEGINNING: usize = size_of::<u64>();
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
 
+/// Says to mimalloc whether memory may come in huge pages. To clear them takes longer than all else in the start of a worker,
+/// which fills few of them.
+const HUGE_PAGES: &str = "MIMALLOC_ALLOW_THP";
+
 /// Where files are kept in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
 /// How much has to be free there, in bytes: a container may have little.
 const ROOM: u64 = 1 << 30;
-
-/// A job on its way. One that continues the job before it in the same batch has the model and the names of that one.
-#[derive(Serialize, Deserialize)]
-enum Asked<J, T> {
-    Job(J),
-    Further(Vec<T>),
-}
 
 struct Files;
 
@@ -81,6 +74,9 @@ impl Protocol for Files {
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
+        if std::env::var_os(HUGE_PAGES).is_none() {
+            command.env(HUGE_PAGES, "0");
+        }
         Ok(command)
     }
 
@@ -99,11 +95,12 @@ struct Messages {
     output: File,
     /// How long the last batch was, in bytes.
     length: usize,
-    /// What was read and not yet understood: the beginning of a message.
-    unread: Vec<u8>,
-    /// How far the answers were read.
+    /// What was read of the answers, how far it was understood, and where in the file it ends.
+    answered: Vec<u8>,
+    understood: usize,
     read: u64,
-    pending: VecDeque<Next>,
+    /// What was declared with the last answer.
+    declared: Vec<Declaration>,
     notices: Option<Receiver<()>>,
     is_first: bool,
     has_ended: bool,
@@ -120,7 +117,7 @@ impl Messages {
         let (jobs, mut answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         answers.set_len(USUAL as u64)?;
         answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
-        let (length, unread, pending) = (0, Vec::new(), VecDeque::new());
+        let (length, answered, understood, declared) = (0, Vec::new(), 0, Vec::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -129,9 +126,10 @@ impl Messages {
             answers,
             output,
             length,
-            unread,
+            answered,
+            understood,
             read: BEGINNING as u64,
-            pending,
+            declared,
             notices,
             is_first,
             has_ended,
@@ -145,26 +143,26 @@ impl Messages {
         self.answers.read_exact(&mut written)?;
         let added = u64::from_ne_bytes(written).saturating_sub(self.read);
         self.answers.seek(SeekFrom::Start(self.read))?;
-        let mut unread = std::mem::take(&mut self.unread);
-        self.read += (&mut self.answers).take(added).read_to_end(&mut unread)? as u64;
-        let mut understood = 0;
-        while let Some(message) = message(&unread[understood..]) {
-            understood += LENGTH + message.len();
-            let next = if std::mem::take(&mut self.is_first) {
-                // Both sides have the files open: nothing stays behind, however they end.
-                _ = std::fs::remove_dir_all(self.folder.path());
-                Next::Ready(ready(message))
-            } else {
-                match postcard::from_bytes::<Result<Execution, String>>(message) {
-                    Ok(Ok(execution)) => Next::Execution(execution),
-                    Ok(Err(what)) => Next::Garbage { what, lost: false },
-                    Err(error) => Next::Garbage { what: error.to_string(), lost: false },
-                }
-            };
-            self.pending.push_back(next);
-        }
-        self.unread = unread.split_off(understood);
+        self.answered.drain(..std::mem::take(&mut self.understood));
+        self.read += (&mut self.answers).take(added).read_to_end(&mut self.answered)? as u64;
         Ok(added > 0)
+    }
+
+    /// The next message, if it was read as a whole: the first, or what came of a job.
+    fn understand(&mut self, job: Option<&Job>) -> Option<Next> {
+        let message = message(&self.answered[self.understood..])?;
+        self.understood += LENGTH + message.len();
+        let Some(job) = job.filter(|_| !self.is_first) else {
+            self.is_first = false;
+            // Both sides have the files open: nothing stays behind, however they end.
+            _ = std::fs::remove_dir_all(self.folder.path());
+            return Some(Next::Ready(message::read_ready(message)));
+        };
+        Some(match message::read_told(job, message, &mut self.declared) {
+            Ok(execution) => Next::Execution(execution),
+            // What follows a message that cannot be read may depend on it.
+            Err(Garbage { what, is_message }) => Next::Garbage { what, lost: is_message },
+        })
     }
 }
 
@@ -185,13 +183,8 @@ impl Exchange for Messages {
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
         let mut batch = Vec::with_capacity(self.length);
-        for (place, job) in jobs.iter().enumerate() {
-            let asked = if job.continues && place > 0 {
-                Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
-            } else {
-                Asked::Job(job)
-            };
-            batch = postcard::to_extend(&asked, batch).map_err(io::Error::other)?;
+        for job in jobs {
+            batch = message::ask(job, batch).map_err(io::Error::other)?;
         }
         self.length = batch.len();
         let (count, length) = (jobs.len() as u64, batch.len() as u64);
@@ -203,6 +196,10 @@ impl Exchange for Messages {
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
+        self.answered.clear();
+        self.answered.shrink_to(USUAL);
+        self.understood = 0;
+        self.declared.clear();
         if let Some(input) = &mut self.input {
             // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
             _ = input.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat());
@@ -210,8 +207,8 @@ impl Exchange for Messages {
         Ok(())
     }
 
-    fn next(&mut self, wait: Duration) -> Next {
-        if let Some(next) = self.pending.pop_front() {
+    fn next(&mut self, job: Option<&Job>, wait: Duration) -> Next {
+        if let Some(next) = self.understand(job) {
             return next;
         }
         if self.has_ended {
@@ -225,14 +222,12 @@ impl Exchange for Messages {
                 Next::Ready(Err(OTHER_VERSION.to_owned()))
             }
             Ok(progress) => {
-                self.pending.pop_front().unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
+                self.understand(job).unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
             }
             Err(error) => Next::Garbage { what: error.to_string(), lost: true },
         }
     }
 }
-
-const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
 /// Whether files of any size that a job makes can be kept there.
 #[cfg(target_os = "linux")]
@@ -253,16 +248,6 @@ const LENGTH: usize = size_of::<u32>();
 fn message(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
     rest.get(..u32::from_le_bytes(*length) as usize)
-}
-
-/// The first message: the format of all others, and the version of the runtime or why it cannot be opened.
-fn ready(bytes: &[u8]) -> Result<String, String> {
-    match bytes.split_first_chunk() {
-        Some((format, rest)) if *format == FORMAT.to_le_bytes() => {
-            postcard::from_bytes::<Result<String, String>>(rest).map_err(|error| error.to_string()).flatten()
-        }
-        _ => Err(OTHER_VERSION.to_owned()),
-    }
 }
 
 /// Serves as the worker of a row of one of the kinds that this program is built with.
@@ -308,7 +293,7 @@ fn serve_with(
         Ok(runtime) => Ok(runtime.id().version.clone()),
         Err(OpenError::Runtime { reason, .. } | OpenError::Table { reason, .. }) => Err(reason.clone()),
     };
-    let mut message = postcard::to_extend(&version, FORMAT.to_le_bytes().to_vec()).map_err(io::Error::other)?;
+    let mut message = message::ready(&version).map_err(io::Error::other)?;
     answers.add(&message)?;
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
@@ -330,15 +315,19 @@ fn serve_with(
         answers.begin()?;
         let mut rest = &batch[..];
         let mut before = None;
+        let mut declared = Vec::new();
         for _ in 0..u64::from_le_bytes(count) {
-            let job = receive(&mut rest, before.take())?;
+            let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
             let execution = runtime.execute(&job);
-            before = Some(job);
-            let end = output.seek(SeekFrom::End(0))?;
-            let answer = if end == said { Ok(execution) } else { Err(words(&mut output, &mut said)?) };
             message.clear();
-            message = postcard::to_extend(&answer, message).map_err(io::Error::other)?;
+            message = if output.seek(SeekFrom::End(0))? == said {
+                message::tell(&job, &execution, &mut declared, message)
+            } else {
+                message::tell_words(&words(&mut output, &mut said)?, message)
+            }
+            .map_err(io::Error::other)?;
             answers.add(&message)?;
+            before = Some(job);
         }
         notify()?;
     }
@@ -418,48 +407,12 @@ fn end_with_the_parent() {
 #[cfg(not(unix))]
 fn end_with_the_parent() {}
 
-/// The first of the jobs, which then begin with the next; `before` is the one that was before it.
-fn receive(from: &mut &[u8], before: Option<Job>) -> io::Result<Job> {
-    let (asked, rest) = postcard::take_from_bytes(from).map_err(io::Error::other)?;
-    *from = rest;
-    match (asked, before) {
-        (Asked::Job(job), _) => Ok(job),
-        (Asked::Further(tensors), Some(Job { model, feeds, .. })) => {
-            let names = feeds.into_iter().map(|(name, _)| name);
-            Ok(Job { model, feeds: names.zip::<Vec<Tensor>>(tensors).collect(), continues: true })
-        }
-        (Asked::Further(_), None) => Err(io::Error::other("a job continues none")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::case::{Generated, Generator};
-    use crate::model;
-    use crate::runtime::Execution;
-    use crate::runtime::{Outcome, liar};
+    use std::sync::LazyLock;
 
-    #[test]
-    fn jobs_and_what_comes_of_them_survive_the_way() {
-        let generator = Generator::default();
-        let mut honest = liar::honest().unwrap();
-        for index in 0..300 {
-            let Generated { case, tensors, .. } = generator.case(2, index);
-            let job = model::job(&case, &tensors);
-            let mut written = postcard::to_stdvec(&Asked::<_, Tensor>::Job(&job)).unwrap();
-            let tensors = job.feeds.iter().map(|(_, tensor)| tensor).collect();
-            written = postcard::to_extend(&Asked::<Job, _>::Further(tensors), written).unwrap();
-            let mut rest = &written[..];
-            let read = receive(&mut rest, None).unwrap();
-            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
-            let read = receive(&mut rest, Some(read)).unwrap();
-            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
-            let execution = honest.execute(&job);
-            let read: Execution = postcard::from_bytes(&postcard::to_stdvec(&execution).unwrap()).unwrap();
-            assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
-        }
-    }
+    use super::*;
+    use crate::runtime::{Execution, Outcome};
 
     /// What the program understands of what a worker writes, message by message.
     fn understood(messages: &[Vec<u8>]) -> Vec<String> {
@@ -470,32 +423,35 @@ mod tests {
             written.add(message).unwrap();
             exchange.read().unwrap();
             assert!(!exchange.read().unwrap(), "nothing is read twice");
-            seen.extend(exchange.pending.drain(..).map(|next| match next {
+            seen.extend(exchange.understand(Some(&JOB)).map(|next| match next {
                 Next::Ready(ready) => format!("{ready:?}"),
                 Next::Execution(execution) => execution.message,
-                Next::Garbage { what, .. } => format!("garbage {what}"),
+                Next::Garbage { what, lost } => format!("garbage {what}{}", if lost { ", and lost" } else { "" }),
                 Next::Nothing { .. } | Next::End => panic!("a message is something"),
             }));
+            assert!(exchange.understand(Some(&JOB)).is_none(), "nothing is understood twice");
         }
         seen
     }
 
+    static JOB: LazyLock<Job> = LazyLock::new(|| Job { model: [7].into(), feeds: vec![], continues: false });
+
     fn first() -> Vec<u8> {
-        postcard::to_extend(&Ok::<_, String>("1.0"), FORMAT.to_le_bytes().to_vec()).unwrap()
+        message::ready(&Ok("1.0".to_owned())).unwrap()
     }
 
     fn answer(message: &str) -> Vec<u8> {
         let execution = Execution::without_answer(Outcome::TimedOut, message.to_owned());
-        postcard::to_stdvec(&Ok::<_, String>(execution)).unwrap()
+        message::tell(&JOB, &execution, &mut vec![], vec![]).unwrap()
     }
 
     #[test]
     fn messages_of_any_size_are_read_as_they_are_written() {
         let long = "x".repeat(3 * USUAL);
-        let garbage = postcard::to_stdvec(&Err::<Execution, _>("hello")).unwrap();
+        let garbage = message::tell_words("hello", vec![]).unwrap();
         let seen = understood(&[first(), answer("a"), answer(&long), garbage, answer("b"), vec![255]]);
         assert_eq!(seen[..5], ["Ok(\"1.0\")", "a", &long, "garbage hello", "b"]);
-        assert!(seen[5].starts_with("garbage ") && seen.len() == 6, "{:?}", seen[5]);
+        assert!(seen[5].starts_with("garbage ") && seen[5].ends_with(", and lost") && seen.len() == 6, "{:?}", seen[5]);
         assert!(understood(&[vec![9, 9, 9, 9, 0]])[0].contains("install it again"));
     }
 
@@ -509,17 +465,17 @@ mod tests {
             written.add(&message).unwrap();
         }
         assert!(exchange.read().unwrap());
-        exchange.pending.clear();
-        let job = Job { model: vec![7], feeds: vec![], continues: false };
-        exchange.ask(&[&job, &job]).unwrap();
+        assert!(matches!(exchange.understand(None), Some(Next::Ready(Ok(_)))));
+        exchange.ask(&[&JOB, &JOB]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
         assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
+        assert!(exchange.understand(Some(&JOB)).is_none());
         written.begin().unwrap();
         written.add(&answer("a")).unwrap();
         assert!(exchange.read().unwrap());
-        assert_eq!(exchange.pending.len(), 1);
+        assert!(matches!(exchange.understand(Some(&JOB)), Some(Next::Execution(_))));
         assert_eq!(exchange.answers.metadata().unwrap().len(), USUAL as u64);
     }
 
@@ -531,34 +487,5 @@ mod tests {
             assert!(message(&bytes).is_none_or(|message| message.len() < bytes.len()));
             Ok(())
         });
-    }
-
-    /// If this fails, raise `FORMAT`.
-    #[test]
-    fn the_format_of_messages_is_as_it_was() {
-        use crate::runtime::{Declaration, Gap, Output, Reason, Stage};
-        use crate::tensor::Tensor;
-        let job = Job { model: vec![7, 8], feeds: vec![("x".to_owned(), Tensor::vector(&[1]))], continues: true };
-        let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = postcard::to_stdvec(&Asked::<_, Tensor>::Job(&job)).unwrap();
-        bytes = postcard::to_extend(&Asked::<Job, _>::Further(vec![&job.feeds[0].1]), bytes).unwrap();
-        let answer = Ok::<_, String>(Execution::answer(vec![Output::new(Tensor::vector(&[2]))], declared));
-        bytes.extend(postcard::to_stdvec(&answer).unwrap());
-        for outcome in [
-            Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
-            Outcome::Unsupported(Gap::Process),
-            Outcome::Unclassified { stage: Stage::Load },
-        ] {
-            bytes.extend(postcard::to_stdvec(&Execution::without_answer(outcome, String::new())).unwrap());
-        }
-        assert_eq!(FORMAT, 3);
-        let expected: [&[u8]; 5] = [
-            &[0, 2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-            &[1, 1, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
-            &[0, 0, 1, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 2, 0, 1, 4],
-            &[1, 1, 10, 0, 0],
-            &[2, 6, 0, 0, 8, 0, 0, 0],
-        ];
-        assert_eq!(bytes, expected.concat());
     }
 }

@@ -5,17 +5,18 @@
 mod close;
 mod compare;
 mod element_type;
+mod strings;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_bytes::ByteBuf;
 
 pub use close::{ABSOLUTE, RELATIVE, are_close};
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
+pub use strings::Strings;
 
 /// A tensor. Its dims are never negative, and it holds exactly as many elements as they multiply to.
 ///
@@ -32,8 +33,7 @@ pub struct Tensor {
 pub enum Elements {
     /// Packed as in `raw_data`: little-endian; types under 8 bits share a byte, first element in the lowest bits.
     Packed(Arc<[u8]>),
-    /// Strings are bytes: ONNX says UTF-8, but what a runtime answers may be anything.
-    Strings(Arc<[Vec<u8>]>),
+    Strings(Strings),
 }
 
 /// A tensor on its way to or from another process; what comes in is checked.
@@ -42,28 +42,32 @@ struct Parts<'a> {
     element_type: ElementType,
     dims: Cow<'a, [i64]>,
     #[serde(borrow, with = "serde_bytes")]
-    packed: Cow<'a, [u8]>,
-    strings: Vec<ByteBuf>,
+    bytes: Cow<'a, [u8]>,
+    /// Where each string ends, if it is a tensor of strings.
+    ends: Cow<'a, [usize]>,
 }
 
 impl Serialize for Tensor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (packed, strings) = match &self.elements {
-            Elements::Packed(bytes) => (&bytes[..], vec![]),
-            Elements::Strings(strings) => (&[][..], strings.iter().map(|string| ByteBuf::from(&string[..])).collect()),
+        let (bytes, ends) = match &self.elements {
+            Elements::Packed(bytes) => (&bytes[..], &[][..]),
+            Elements::Strings(strings) => strings.parts(),
         };
-        let (dims, packed) = (Cow::from(&self.dims), Cow::from(packed));
-        Parts { element_type: self.element_type, dims, packed, strings }.serialize(serializer)
+        let (dims, bytes, ends) = (Cow::from(&self.dims), Cow::from(bytes), Cow::from(ends));
+        Parts { element_type: self.element_type, dims, bytes, ends }.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Tensor {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tensor, D::Error> {
-        let Parts { element_type, dims, packed, strings } = Parts::deserialize(deserializer)?;
+        let Parts { element_type, dims, bytes, ends } = Parts::deserialize(deserializer)?;
         let dims = dims.into_owned();
         let tensor = match element_type {
-            ElementType::String => Tensor::from_strings(dims, strings.into_iter().map(ByteBuf::into_vec).collect()),
-            element_type => Tensor::from_packed(element_type, dims, packed),
+            ElementType::String => {
+                let strings = Strings::from_parts(&bytes, &ends);
+                Tensor::from_strings(dims, strings.ok_or_else(|| D::Error::custom("strings end where they cannot"))?)
+            }
+            element_type => Tensor::from_packed(element_type, dims, &*bytes),
         };
         tensor.map_err(D::Error::custom)
     }
@@ -137,6 +141,11 @@ impl Tensor {
         Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes) })
     }
 
+    /// Whether another tensor has the same type and the same elements, in whatever dims.
+    pub fn has_elements_of(&self, other: &Tensor) -> bool {
+        (self.element_type, &self.elements) == (other.element_type, &other.elements)
+    }
+
     /// Holds its elements together with a tensor that has the same ones.
     pub fn share_with(&mut self, other: &Tensor) {
         if self.elements == other.elements {
@@ -148,13 +157,13 @@ impl Tensor {
     ///
     /// # Errors
     /// If a dim is negative or the count of strings is not that of the dims.
-    pub fn from_strings(dims: Vec<i64>, strings: Vec<Vec<u8>>) -> Result<Tensor, TensorError> {
+    pub fn from_strings(dims: Vec<i64>, strings: Strings) -> Result<Tensor, TensorError> {
         check_dims(&dims)?;
         let expected = element_count(&dims);
         if expected != Some(strings.len()) {
             return Err(miscounted(ElementType::String, dims, expected, strings.len().to_string()));
         }
-        Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings.into()) })
+        Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings) })
     }
 
     /// A tensor from the bits of each element; only the lowest [`ElementType::bits`] of each count.
@@ -166,23 +175,14 @@ impl Tensor {
         dims: Vec<i64>,
         elements: impl IntoIterator<Item = u128>,
     ) -> Result<Tensor, TensorError> {
-        let width = element_type.bits();
-        let mut bytes = Vec::new();
-        if width >= 8 {
-            for bits in elements {
-                bytes.extend_from_slice(&bits.to_le_bytes()[..width as usize / 8]);
-            }
-        } else {
-            // A string has no width, and no bytes either: `from_packed` says so.
-            let per_byte = 8_u32.checked_div(width).unwrap_or(1);
-            for (i, bits) in (0..per_byte).cycle().zip(elements) {
-                let [low, ..] = (bits & mask(width)).to_le_bytes();
-                match bytes.last_mut() {
-                    Some(last) if i > 0 => *last |= low << (i * width),
-                    _ => bytes.push(low),
-                }
-            }
-        }
+        let bytes = match element_type.bits() {
+            8 => whole_bytes::<1>(elements),
+            16 => whole_bytes::<2>(elements),
+            32 => whole_bytes::<4>(elements),
+            64 => whole_bytes::<8>(elements),
+            128 => whole_bytes::<16>(elements),
+            width => shared_bytes(width, elements),
+        };
         Tensor::from_packed(element_type, dims, bytes)
     }
 
@@ -275,6 +275,26 @@ impl Tensor {
     }
 }
 
+/// Elements of so many bytes each.
+fn whole_bytes<const SIZE: usize>(elements: impl IntoIterator<Item = u128>) -> Vec<u8> {
+    let low = |bits: u128| *bits.to_le_bytes().first_chunk::<SIZE>().expect("no element is larger");
+    elements.into_iter().map(low).collect::<Vec<_>>().into_flattened()
+}
+
+/// Elements of less than a byte each. A string has no width, and no bytes either: [`Tensor::from_packed`] says so.
+fn shared_bytes(width: u32, elements: impl IntoIterator<Item = u128>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let per_byte = 8_u32.checked_div(width).unwrap_or(1);
+    for (i, bits) in (0..per_byte).cycle().zip(elements) {
+        let [low, ..] = (bits & mask(width)).to_le_bytes();
+        match bytes.last_mut() {
+            Some(last) if i > 0 => *last |= low << (i * width),
+            _ => bytes.push(low),
+        }
+    }
+    bytes
+}
+
 fn check_dims(dims: &[i64]) -> Result<(), TensorError> {
     if dims.iter().any(|&d| d < 0) { Err(TensorError::NegativeDim { dims: dims.to_vec() }) } else { Ok(()) }
 }
@@ -322,7 +342,7 @@ mod tests {
         assert!(Tensor::from_packed(ElementType::Float, vec![2], vec![0; 4]).is_err());
         assert!(Tensor::from_packed(ElementType::Float, vec![-1], vec![]).is_err());
         assert!(Tensor::from_packed(ElementType::String, vec![0], vec![]).is_err());
-        assert!(Tensor::from_strings(vec![2], vec![vec![]]).is_err());
+        assert!(Tensor::from_strings(vec![2], [""].iter().collect()).is_err());
         let empty = Tensor::from_packed(ElementType::Int64, vec![1 << 40, 1 << 40, 0], vec![]).unwrap();
         assert!(empty.is_empty());
         assert_eq!(empty.with_dims(vec![0]).unwrap().dims(), [0]);

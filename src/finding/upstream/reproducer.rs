@@ -115,7 +115,7 @@ impl Reproducer<'_> {
         let model = |folder: String, case: &Case| -> Result<Model, String> {
             let Job { feeds, .. } = model::job(case, &case.tensors());
             let inputs = feeds.iter().map(|(_, tensor)| expression(tensor)).collect::<Result<_, _>>()?;
-            Ok(Model { folder, names: feeds.into_iter().map(|(name, _)| name).collect(), inputs })
+            Ok(Model { folder, names: feeds.iter().map(|(name, _)| name.to_string()).collect(), inputs })
         };
         let first = model(String::new(), &self.generated.case);
         let second = self.variant.map(|variant| model(format!("{VARIANT}/"), variant));
@@ -217,7 +217,7 @@ fn elements(tensor: &Tensor) -> Result<String, String> {
     }
     let elements: Vec<String> = match tensor.elements() {
         Elements::Strings(strings) => {
-            let text = |bytes: &Vec<u8>| str::from_utf8(bytes).map(|text| format!("{text:?}.to_string()"));
+            let text = |bytes| str::from_utf8(bytes).map(|text| format!("{text:?}.to_string()"));
             let texts = strings.iter().map(text).collect::<Result<_, _>>();
             texts.map_err(|_| "There is no program: a string is not UTF-8.".to_owned())?
         }

@@ -1,0 +1,343 @@
+//! Jobs and what came of them, as the bytes that pass between the program and a worker.
+//!
+//! What the other side has already is not sent: the model and the names of a job that continues another, the elements of an
+//! answer that are those of a feed, and what was declared before.
+
+use std::borrow::Cow;
+
+use postcard::ser_flavors::Flavor;
+use postcard::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::model::Job;
+use crate::runtime::{Declaration, Execution, Outcome, Output};
+use crate::tensor::Tensor;
+
+/// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
+/// version may have been built before that.
+const FORMAT: u32 = 4;
+
+pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
+
+/// A job on its way. One that continues the job before it in the same batch has the model and the names of that one.
+#[derive(Serialize, Deserialize)]
+enum Asked<'a, T> {
+    First {
+        #[serde(borrow, with = "serde_bytes")]
+        model: &'a [u8],
+        #[serde(borrow)]
+        feeds: Vec<(&'a str, T)>,
+        continues: bool,
+    },
+    Further(Vec<T>),
+}
+
+/// What came of a job, on its way back.
+#[derive(Serialize, Deserialize)]
+enum Told<'a, E, O, D> {
+    Execution(E),
+    /// What was declared is left out if it is what was declared with the answer before, in the same batch.
+    Answer {
+        #[serde(borrow)]
+        outputs: Vec<Given<'a, O>>,
+        declared: Option<D>,
+    },
+    /// The runtime said something on standard output.
+    Words(Cow<'a, str>),
+}
+
+#[derive(Serialize, Deserialize)]
+enum Given<'a, O> {
+    Output(O),
+    /// The type and the elements of a feed, which is named by its place, with dims of its own.
+    Fed {
+        place: usize,
+        dims: Cow<'a, [i64]>,
+    },
+}
+
+/// The first message: the format of all others, and the version of the runtime or why it cannot be opened.
+pub(super) fn ready(version: &std::result::Result<String, String>) -> Result<Vec<u8>> {
+    onto(FORMAT.to_le_bytes().to_vec(), version)
+}
+
+/// Reads the first message.
+pub(super) fn read_ready(bytes: &[u8]) -> std::result::Result<String, String> {
+    match bytes.split_first_chunk() {
+        Some((format, rest)) if *format == FORMAT.to_le_bytes() => {
+            postcard::from_bytes::<std::result::Result<String, String>>(rest)
+                .map_err(|error| error.to_string())
+                .flatten()
+        }
+        _ => Err(OTHER_VERSION.to_owned()),
+    }
+}
+
+/// Adds a job to a batch.
+pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
+    let asked = if job.continues && !batch.is_empty() {
+        Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
+    } else {
+        let feeds = job.feeds.iter().map(|(name, tensor)| (&**name, tensor)).collect();
+        Asked::First { model: &job.model, feeds, continues: job.continues }
+    };
+    onto(batch, &asked)
+}
+
+/// The first of the jobs, which then begin with the next; `before` is the one that was before it.
+pub(super) fn read_job(batch: &mut &[u8], before: Option<Job>) -> Result<Job> {
+    let (asked, rest) = postcard::take_from_bytes::<Asked<Tensor>>(batch)?;
+    *batch = rest;
+    match (asked, before) {
+        (Asked::First { model, feeds, continues }, _) => {
+            let feeds = feeds.into_iter().map(|(name, tensor)| (name.into(), tensor)).collect();
+            Ok(Job { model: model.into(), feeds, continues })
+        }
+        (Asked::Further(tensors), Some(Job { model, feeds, .. })) => {
+            let names = feeds.into_iter().map(|(name, _)| name);
+            Ok(Job { model, feeds: names.zip(tensors).collect(), continues: true })
+        }
+        (Asked::Further(_), None) => Err(Error::DeserializeBadEncoding),
+    }
+}
+
+/// Adds what came of a job to a message. `declared` is what was declared with the answer before, and is what is declared now
+/// from then on.
+pub(super) fn tell(
+    job: &Job,
+    execution: &Execution,
+    declared: &mut Vec<Declaration>,
+    message: Vec<u8>,
+) -> Result<Vec<u8>> {
+    type Message<'a> = Told<'a, &'a Execution, &'a Output, &'a [Declaration]>;
+    let told: Message = match execution {
+        Execution { outcome: Outcome::Answer(outputs), message, declared: Some(now) } if message.is_empty() => {
+            let is_as_before = now == declared;
+            if !is_as_before {
+                declared.clone_from(now);
+            }
+            Told::Answer { outputs: given(job, outputs), declared: (!is_as_before).then_some(&**now) }
+        }
+        execution => Told::Execution(execution),
+    };
+    onto(message, &told)
+}
+
+/// Outputs as they are sent. Most come in the order of the feeds whose elements they have.
+fn given<'a>(job: &Job, outputs: &'a [Output]) -> Vec<Given<'a, &'a Output>> {
+    let mut next = 0;
+    let one = |output: &'a Output| {
+        let is_it = |fed: &Tensor| output.native_type.is_none() && output.tensor.has_elements_of(fed);
+        match job.feeds[next..].iter().position(|(_, fed)| is_it(fed)) {
+            Some(place) => {
+                next += place + 1;
+                Given::Fed { place: next - 1, dims: output.tensor.dims().into() }
+            }
+            None => Given::Output(output),
+        }
+    };
+    outputs.iter().map(one).collect()
+}
+
+/// Adds what a runtime said in place of an answer.
+pub(super) fn tell_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
+    onto(message, &Told::<&Execution, &Output, &[Declaration]>::Words(words.into()))
+}
+
+/// Reads what came of a job. `declared` is what was declared with the answer before, and is what is declared now from then on.
+///
+/// # Errors
+/// If it is garbage: what was said in place of an answer, or in the first place why the message cannot be read.
+pub(super) fn read_told(
+    job: &Job,
+    bytes: &[u8],
+    declared: &mut Vec<Declaration>,
+) -> std::result::Result<Execution, Garbage> {
+    let unreadable = |error: String| Garbage { what: error, is_message: true };
+    match postcard::from_bytes::<Told<Execution, Output, Vec<Declaration>>>(bytes)
+        .map_err(|error| unreadable(error.to_string()))?
+    {
+        Told::Execution(execution) => Ok(execution),
+        Told::Answer { outputs, declared: now } => {
+            if let Some(now) = now {
+                *declared = now;
+            }
+            let output = |given| match given {
+                Given::Output(output) => Ok(output),
+                Given::Fed { place, dims } => {
+                    let (_, fed) =
+                        job.feeds.get(place).ok_or_else(|| unreadable(format!("there is no feed {place}")))?;
+                    let tensor = fed.with_dims(dims.into_owned()).map_err(|error| unreadable(error.to_string()))?;
+                    Ok(Output::new(tensor))
+                }
+            };
+            let outputs = outputs.into_iter().map(output).collect::<std::result::Result<_, _>>()?;
+            Ok(Execution::answer(outputs, declared.clone()))
+        }
+        Told::Words(words) => Err(Garbage { what: words.into_owned(), is_message: false }),
+    }
+}
+
+/// Adds a value to bytes.
+fn onto(bytes: Vec<u8>, value: &impl Serialize) -> Result<Vec<u8>> {
+    postcard::serialize_with_flavor(value, Bytes(bytes))
+}
+
+/// What comes in slices is added in slices, which is what `postcard::to_extend` does not.
+struct Bytes(Vec<u8>);
+
+impl Flavor for Bytes {
+    type Output = Vec<u8>;
+
+    fn try_push(&mut self, byte: u8) -> Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> Result<Vec<u8>> {
+        Ok(self.0)
+    }
+}
+
+/// Something that is no answer.
+#[derive(Debug)]
+pub(super) struct Garbage {
+    pub(super) what: String,
+    /// Whether the message itself is.
+    pub(super) is_message: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::{Generated, Generator};
+    use crate::model;
+    use crate::runtime::{Gap, Reason, Stage, liar};
+    use crate::tensor::ElementType;
+
+    /// What is understood of what came of a job.
+    fn sent(job: &Job, execution: &Execution, declared: &mut [Vec<Declaration>; 2]) -> Execution {
+        let [here, there] = declared;
+        let message = tell(job, execution, here, vec![]).unwrap();
+        read_told(job, &message, there).unwrap()
+    }
+
+    #[test]
+    fn jobs_and_what_comes_of_them_survive_the_way() {
+        let generator = Generator::default();
+        let mut honest = liar::honest().unwrap();
+        let mut declared = [vec![], vec![]];
+        for index in 0..300 {
+            let Generated { case, tensors, .. } = generator.case(2, index);
+            let job = model::job(&case, &tensors);
+            let further = Job { continues: true, ..job.clone() };
+            let batch = ask(&further, ask(&job, vec![]).unwrap()).unwrap();
+            let mut rest = &batch[..];
+            let read = read_job(&mut rest, None).unwrap();
+            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
+            let read = read_job(&mut rest, Some(read)).unwrap();
+            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
+            assert!(rest.is_empty());
+            let execution = honest.execute(&job);
+            for _ in 0..2 {
+                let read = sent(&job, &execution, &mut declared);
+                assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
+            }
+        }
+    }
+
+    fn fed(tensors: &[Tensor]) -> Job {
+        let feeds = tensors.iter().map(|tensor| ("x".into(), tensor.clone())).collect();
+        Job { model: [7, 8].into(), feeds, continues: false }
+    }
+
+    fn bytes(element_type: ElementType, dims: &[i64], byte: u8) -> Tensor {
+        let size = dims.iter().product::<i64>().try_into().unwrap();
+        Tensor::from_packed(element_type, dims.to_vec(), vec![byte; size]).unwrap()
+    }
+
+    #[test]
+    fn what_is_there_is_not_sent_and_what_only_looks_like_it_is() {
+        use ElementType::{Bool, Int8, Uint8};
+        let job = fed(&[bytes(Uint8, &[900], 1), bytes(Uint8, &[30, 30], 2)]);
+        let size = |outputs: &[Tensor]| {
+            let outputs: Vec<Output> = outputs.iter().map(|tensor| Output::new(tensor.clone())).collect();
+            let execution = Execution::answer(outputs, vec![]);
+            assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
+            tell(&job, &execution, &mut vec![], vec![]).unwrap().len()
+        };
+        assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 30);
+        assert!(size(&[bytes(Uint8, &[900], 2), bytes(Uint8, &[900], 2)]) > 900, "each feed is the answer to one");
+        assert!(size(&[bytes(Int8, &[900], 1)]) > 900, "a type of its own");
+        assert!(size(&[bytes(Uint8, &[900], 3)]) > 900, "elements of its own");
+        assert!(size(&[bytes(Uint8, &[899], 1)]) > 899, "fewer elements");
+        assert!(size(&[bytes(Bool, &[], 1)]) < 30);
+    }
+
+    #[test]
+    fn what_is_declared_is_sent_when_it_changes() {
+        let declaration = |size| vec![Declaration { element_type: None, dims: Some(vec![Some(size)]) }];
+        let mut declared = [vec![], vec![]];
+        for now in [vec![], declaration(1), declaration(1), declaration(2), vec![], declaration(2)] {
+            let execution = Execution::answer(vec![], now.clone());
+            assert_eq!(sent(&fed(&[]), &execution, &mut declared).declared, Some(now));
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_no_answer() {
+        let job = fed(&[Tensor::vector(&[1, 2])]);
+        for (place, dims) in [(0, vec![3]), (0, vec![-1]), (1, vec![2])] {
+            let told: Told<Execution, Output, Vec<Declaration>> =
+                Told::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
+            let garbage = read_told(&job, &postcard::to_stdvec(&told).unwrap(), &mut vec![]).unwrap_err();
+            assert!(garbage.is_message, "{garbage:?}");
+        }
+        assert!(read_job(&mut &[1, 0][..], None).is_err(), "it continues none");
+    }
+
+    /// If this fails, raise `FORMAT`.
+    #[test]
+    fn the_format_of_messages_is_as_it_was() {
+        let job = Job { continues: true, ..fed(&[Tensor::vector(&[1])]) };
+        let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
+        let mut bytes = ask(&job, ask(&job, vec![]).unwrap()).unwrap();
+        let mut before = vec![];
+        let strings = Tensor::from_strings(vec![2], ["a", "bc"].iter().collect()).unwrap();
+        let outputs = [Tensor::vector(&[2]), job.feeds[0].1.clone(), strings].map(Output::new).to_vec();
+        let answer = Execution::answer(outputs, declared);
+        for _ in 0..2 {
+            bytes = tell(&job, &answer, &mut before, bytes).unwrap();
+        }
+        for outcome in [
+            Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
+            Outcome::Unsupported(Gap::Process),
+            Outcome::Unclassified { stage: Stage::Load },
+        ] {
+            let execution = Execution::without_answer(outcome, String::new());
+            bytes = tell(&job, &execution, &mut before, bytes).unwrap();
+        }
+        bytes = tell_words("a", bytes).unwrap();
+        assert_eq!(FORMAT, 4);
+        let outputs: [&[u8]; 3] =
+            [&[0, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[1, 0, 1, 2], &[0, 4, 1, 4, 3, 97, 98, 99, 2, 1, 3, 0]];
+        let outputs = outputs.concat();
+        let expected: [&[u8]; 9] = [
+            &[0, 2, 7, 8, 1, 1, 120, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            &[1, 1, 8, 1, 2, 8, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            &[1, 3],
+            &outputs,
+            &[1, 1, 0, 1, 2, 0, 1, 4],
+            &[1, 3],
+            &outputs,
+            &[0],
+            &[0, 1, 1, 10, 0, 0, 0, 2, 6, 0, 0, 0, 8, 0, 0, 0, 2, 1, 97],
+        ];
+        assert_eq!(bytes, expected.concat());
+    }
+}
