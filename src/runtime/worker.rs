@@ -1,9 +1,10 @@
 //! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
 //!
-//! Batches of jobs are put into a file, whose length goes to the worker's standard input. What came of a job is put into
-//! another file as soon as it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of
-//! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
-//! the next batch. Standard output is nobody's but the runtime's: whatever comes there is held against the job under way.
+//! Batches of jobs are put into a file, and how many there are, and where they end, goes to the worker's standard input. What
+//! came of a job is put into another file as soon as it is done: it is safe there whatever the next job does, and nobody is
+//! woken for it. At the end of a batch a byte on standard error says that there is something to read. Both files are in
+//! memory and are written over by the next batch. The worker reads jobs where they are; the program reads a copy of the
+//! answers, since whatever runs in the worker may cut their file. Standard output is nobody's but the runtime's: whatever comes there is held against the job under way.
 
 mod message;
 
@@ -11,11 +12,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-use memmap2::MmapMut;
+use memmap2::{Mmap, MmapMut};
 use tempfile::TempDir;
 
 use self::message::{Garbage, OTHER_VERSION};
@@ -32,8 +34,10 @@ const JOBS: &str = "jobs";
 const ANSWERS: &str = "answers";
 const OUTPUT: &str = "output";
 
-/// What the file of answers begins with: how far it is written, as a `u64` of the machine.
+/// What the files of jobs and of answers begin with: how far they are written, as a `u64` of the machine.
 const BEGINNING: usize = size_of::<u64>();
+/// How much a runtime can say on standard output, in bytes, until its worker has to be replaced.
+const SAID: usize = 1 << 16;
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
 
@@ -85,16 +89,16 @@ impl Protocol for Files {
     }
 }
 
-/// The messages that a worker writes to a file, and the jobs that it reads from another.
+/// The messages that a worker writes to a file, and the jobs that it reads from another, by turns.
 struct Messages {
     folder: TempDir,
     /// The standard input of the worker.
     input: Option<Box<dyn Write>>,
-    jobs: File,
+    jobs: Written,
     answers: File,
     output: File,
-    /// How long the last batch was, in bytes.
-    length: usize,
+    /// A job, before it is put into the file.
+    job: Vec<u8>,
     /// What was read of the answers, how far it was understood, and where in the file it ends.
     answered: Vec<u8>,
     understood: usize,
@@ -111,13 +115,13 @@ impl Messages {
         let mut builder = tempfile::Builder::new();
         builder.prefix("crosscheck-");
         let folder = if has_room(Path::new(MEMORY)) { builder.tempdir_in(MEMORY) } else { builder.tempdir() }?;
-        let file = |name| {
-            File::options().read(true).append(name == OUTPUT).write(true).create(true).open(folder.path().join(name))
-        };
-        let (jobs, mut answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
+        let file = |name| File::options().read(true).write(true).create(true).open(folder.path().join(name));
+        let (jobs, answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
+        jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
-        answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
-        let (length, answered, understood, declared) = (0, Vec::new(), 0, Vec::new());
+        output.set_len(SAID as u64)?;
+        let jobs = Written::new(jobs)?;
+        let (job, answered, understood, declared) = (Vec::new(), Vec::new(), 0, Vec::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -125,7 +129,7 @@ impl Messages {
             jobs,
             answers,
             output,
-            length,
+            job,
             answered,
             understood,
             read: BEGINNING as u64,
@@ -146,6 +150,14 @@ impl Messages {
         self.answered.drain(..std::mem::take(&mut self.understood));
         self.read += (&mut self.answers).take(added).read_to_end(&mut self.answered)? as u64;
         Ok(added > 0)
+    }
+
+    /// Whether something came to its standard output.
+    fn has_words(&self) -> bool {
+        // Through a file of its own, since what comes is written where this one is.
+        let output = File::open(self.folder.path().join(OUTPUT));
+        let mut first = [0];
+        output.and_then(|mut output| output.read_exact(&mut first)).is_ok() && first != [0]
     }
 
     /// The next message, if it was read as a whole: the first, or what came of a job.
@@ -181,18 +193,13 @@ impl Exchange for Messages {
 
     /// Whatever was answered before was read: both files are written anew.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
-        // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
-        let mut batch = Vec::with_capacity(self.length);
-        for job in jobs {
-            batch = message::ask(job, batch).map_err(io::Error::other)?;
+        self.jobs.begin()?;
+        for (place, job) in jobs.iter().enumerate() {
+            self.job.clear();
+            self.job = message::ask(job, place > 0, std::mem::take(&mut self.job)).map_err(io::Error::other)?;
+            self.jobs.add(&self.job)?;
         }
-        self.length = batch.len();
-        let (count, length) = (jobs.len() as u64, batch.len() as u64);
-        if batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
-            self.jobs.set_len(USUAL as u64)?;
-        }
-        self.jobs.rewind()?;
-        self.jobs.write_all(&batch)?;
+        let (count, end) = (jobs.len() as u64, self.jobs.end as u64);
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
@@ -202,7 +209,7 @@ impl Exchange for Messages {
         self.declared.clear();
         if let Some(input) = &mut self.input {
             // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
-            _ = input.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat());
+            _ = input.write_all(&[count.to_le_bytes(), end.to_le_bytes()].concat());
         }
         Ok(())
     }
@@ -218,9 +225,7 @@ impl Exchange for Messages {
         self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
         match self.read() {
             // The worker of another version of this program knows nothing of the file.
-            Ok(false) if self.is_first && self.output.metadata().is_ok_and(|output| output.len() > 0) => {
-                Next::Ready(Err(OTHER_VERSION.to_owned()))
-            }
+            Ok(false) if self.is_first && self.has_words() => Next::Ready(Err(OTHER_VERSION.to_owned())),
             Ok(progress) => {
                 self.understand(job).unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
             }
@@ -286,8 +291,9 @@ fn serve_with(
 ) -> io::Result<()> {
     let row: Row = serde_json::from_str(row).map_err(io::Error::other)?;
     end_with_the_parent();
-    let (mut jobs, mut output) = (File::open(folder.join(JOBS))?, File::open(folder.join(OUTPUT))?);
-    let mut answers = Written::open(&folder.join(ANSWERS))?;
+    let (jobs, mut said) = (File::open(folder.join(JOBS))?, Said::new(&File::open(folder.join(OUTPUT))?)?);
+    let answers = File::options().read(true).write(true).open(folder.join(ANSWERS))?;
+    let mut answers = Written::new(answers)?;
     let opened = open(&row);
     let version = match &opened {
         Ok(runtime) => Ok(runtime.id().version.clone()),
@@ -298,32 +304,36 @@ fn serve_with(
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
     let mut input = io::stdin().lock();
-    let mut batch = Vec::new();
-    let mut said = output.seek(SeekFrom::End(0))?;
+    // SAFETY: the program writes to it before it asks, and not until all is answered; this process cannot.
+    let mut map = unsafe { Mmap::map(&jobs)? };
+    said.rest()?;
     loop {
-        let [mut count, mut length] = [[0; 8]; 2];
+        let [mut count, mut end] = [[0; 8]; 2];
         match input.read_exact(&mut count) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             read => read?,
         }
-        input.read_exact(&mut length)?;
-        let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
-        batch.clear();
-        batch.shrink_to(USUAL);
-        jobs.rewind()?;
-        (&mut jobs).take(length as u64).read_to_end(&mut batch)?;
+        input.read_exact(&mut end)?;
+        let end = usize::try_from(u64::from_le_bytes(end)).map_err(io::Error::other)?;
+        if end > map.len() {
+            // SAFETY: as where it is opened.
+            map = unsafe { Mmap::map(&jobs)? };
+        }
         answers.begin()?;
-        let mut rest = &batch[..];
+        let mut rest = map.get(BEGINNING..end).unwrap_or_default();
         let mut before = None;
         let mut declared = Vec::new();
-        for _ in 0..u64::from_le_bytes(count) {
-            let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
+        for left in (0..u64::from_le_bytes(count)).rev() {
+            let asked = self::message(rest).ok_or_else(|| io::Error::other("a job is missing"))?;
+            rest = &rest[LENGTH + asked.len()..];
+            let job = message::read_job(asked, before.take()).map_err(io::Error::other)?;
             let execution = runtime.execute(&job);
             message.clear();
-            message = if output.seek(SeekFrom::End(0))? == said {
-                message::tell(&job, &execution, &mut declared, message)
-            } else {
-                message::tell_words(&words(&mut output, &mut said)?, message)
+            // Before the end of a batch all of it is looked at, so that no NUL hides anything for long.
+            let words = if left == 0 || said.has_more() { said.rest()? } else { None };
+            message = match words {
+                Some(words) => message::tell_words(&words, message),
+                None => message::tell(&job, &execution, &mut declared, message),
             }
             .map_err(io::Error::other)?;
             answers.add(&message)?;
@@ -333,15 +343,43 @@ fn serve_with(
     }
 }
 
-/// What was written to a file since it was so long.
-fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
-    let mut text = Vec::new();
-    file.seek(SeekFrom::Start(*length))?;
-    *length += file.read_to_end(&mut text)? as u64;
-    Ok(String::from_utf8_lossy(&text).trim().chars().take(200).collect())
+/// What comes to standard output, a file that began with [`SAID`] NULs: to look into it takes no call.
+struct Said {
+    map: Mmap,
+    /// How far it was read.
+    read: usize,
 }
 
-/// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.
+impl Said {
+    fn new(output: &File) -> io::Result<Said> {
+        // SAFETY: what is read of it is copied, and whatever is there when it is read will do.
+        let map = unsafe { Mmap::map(output)? };
+        Ok(Said { map, read: 0 })
+    }
+
+    /// Whether something follows that does not begin with a NUL.
+    fn has_more(&self) -> bool {
+        let next = self.map.get(self.read).map(ptr::from_ref);
+        // SAFETY: the byte is in the map. It is written by whoever has the file, so it is read from memory each time.
+        next.is_some_and(|next| unsafe { next.read_volatile() } != 0)
+    }
+
+    /// All that follows, if there is anything but NULs.
+    ///
+    /// # Errors
+    /// If there was too much to see more of it.
+    fn rest(&mut self) -> io::Result<Option<String>> {
+        let text = self.map[self.read..].to_vec();
+        let Some(last) = text.iter().rposition(|&byte| byte != 0) else { return Ok(None) };
+        self.read += last + 1;
+        if self.read == self.map.len() {
+            return Err(io::Error::other(format!("the runtime said more than {SAID} bytes on standard output")));
+        }
+        Ok(Some(String::from_utf8_lossy(&text[..=last]).trim().chars().take(200).collect()))
+    }
+}
+
+/// A file of messages as the one who writes it sees it. What is written is there for others even if this process ends at once.
 struct Written {
     file: File,
     map: MmapMut,
@@ -349,9 +387,8 @@ struct Written {
 }
 
 impl Written {
-    fn open(path: &Path) -> io::Result<Written> {
-        let file = File::options().read(true).write(true).open(path)?;
-        // SAFETY: nobody but this process makes the file shorter, and nobody keeps a reference into it.
+    fn new(file: File) -> io::Result<Written> {
+        // SAFETY: nobody but this process can make the file shorter, and nobody keeps a reference into it.
         let map = unsafe { MmapMut::map_mut(&file)? };
         Ok(Written { file, map, end: BEGINNING })
     }
@@ -417,7 +454,7 @@ mod tests {
     /// What the program understands of what a worker writes, message by message.
     fn understood(messages: &[Vec<u8>]) -> Vec<String> {
         let mut exchange = Messages::new().unwrap();
-        let mut written = Written::open(&exchange.folder.path().join(ANSWERS)).unwrap();
+        let mut written = written(&exchange);
         let mut seen = Vec::new();
         for message in messages {
             written.add(message).unwrap();
@@ -432,6 +469,12 @@ mod tests {
             assert!(exchange.understand(Some(&JOB)).is_none(), "nothing is understood twice");
         }
         seen
+    }
+
+    /// The answers of an exchange as its worker sees them.
+    fn written(exchange: &Messages) -> Written {
+        let path = exchange.folder.path().join(ANSWERS);
+        Written::new(File::options().read(true).write(true).open(path).unwrap()).unwrap()
     }
 
     static JOB: LazyLock<Job> = LazyLock::new(|| Job { model: [7].into(), feeds: vec![], continues: false });
@@ -458,7 +501,7 @@ mod tests {
     #[test]
     fn a_batch_takes_the_place_of_the_one_before() {
         let mut exchange = Messages::new().unwrap();
-        let mut written = Written::open(&exchange.folder.path().join(ANSWERS)).unwrap();
+        let mut written = written(&exchange);
         let (mut input, end) = io::pipe().unwrap();
         exchange.input = Some(Box::new(end));
         for message in [first(), answer(&"x".repeat(5 * USUAL))] {
@@ -469,7 +512,8 @@ mod tests {
         exchange.ask(&[&JOB, &JOB]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
-        assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
+        let end = (BEGINNING + 2 * (LENGTH + 5)) as u64;
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), end.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         assert!(exchange.understand(Some(&JOB)).is_none());
         written.begin().unwrap();
@@ -477,6 +521,22 @@ mod tests {
         assert!(exchange.read().unwrap());
         assert!(matches!(exchange.understand(Some(&JOB)), Some(Next::Execution(_))));
         assert_eq!(exchange.answers.metadata().unwrap().len(), USUAL as u64);
+    }
+
+    #[test]
+    fn what_is_said_is_seen_once_even_after_a_nul() {
+        let mut exchange = Messages::new().unwrap();
+        let mut said = Said::new(&File::open(exchange.folder.path().join(OUTPUT)).unwrap()).unwrap();
+        assert!(!exchange.has_words() && !said.has_more() && said.rest().unwrap().is_none());
+        exchange.output.write_all(b" hello\n").unwrap();
+        assert!(exchange.has_words() && said.has_more());
+        assert_eq!(said.rest().unwrap().as_deref(), Some("hello"));
+        assert!(!said.has_more() && said.rest().unwrap().is_none());
+        exchange.output.write_all(b"\0a\0b").unwrap();
+        assert!(!said.has_more());
+        assert_eq!(said.rest().unwrap().as_deref(), Some("\0a\0b"));
+        exchange.output.write_all(&[b'x'; SAID]).unwrap();
+        assert!(said.has_more() && said.rest().is_err());
     }
 
     #[test]
