@@ -144,7 +144,7 @@ fn what_is_gone_on_with_is_what_was_begun() {
     for (more, words) in [
         (&["--seed", "8"][..], r#""seed":9} and not {"#),
         (&["--operator", "shape"], r#"["Flatten"]"#),
-        (&["--family", "1"], r#""family":16"#),
+        (&["--family", "1"], r#""family":32"#),
         (&["--shard", "1/3"], "its shard is 1/1 and not 1/3"),
         (&["--ignore-known"], "--ignore-known is false and not true"),
         (&["--runtimes", "tract/typed"], "its runtimes are in-house "),

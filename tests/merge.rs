@@ -131,14 +131,14 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let campaign = |more: &[&str], output: &str| {
-        let campaign = ["campaign", "--cases", "416", "--runtimes", "in-house,tract", "--output", output];
+        let campaign = ["campaign", "--cases", "448", "--runtimes", "in-house,tract", "--output", output];
         assert_runs(folder, 0, &[&campaign[..], more].concat());
     };
     campaign(&["--shard", "1/2"], "first");
     campaign(&["--shard", "2/2"], "second");
     campaign(&["--shard", "2/3"], "third");
     campaign(&["--seed", "5"], "seed-5");
-    let runtimes = ["campaign", "--cases", "416", "--shard", "2/2", "--runtimes", "in-house", "--output", "runtimes"];
+    let runtimes = ["campaign", "--cases", "448", "--shard", "2/2", "--runtimes", "in-house", "--output", "runtimes"];
     assert_runs(folder, 0, &runtimes);
 
     let refused = |folders: &[&str], said: &str| {
@@ -160,8 +160,8 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     assert_fits_the_schema(&seeds);
     let origins = seeds["origins"].as_array().unwrap().iter();
     let origins: Vec<_> = origins.map(|origin| (&origin["source"]["seed"], &origin["cases"])).collect();
-    assert_eq!(origins, [(&0.into(), &416.into()), (&5.into(), &416.into())]);
-    assert_eq!(seeds["cases"]["total"], 832);
+    assert_eq!(origins, [(&0.into(), &448.into()), (&5.into(), &448.into())]);
+    assert_eq!(seeds["cases"]["total"], 896);
     for manner in [&["--resume"][..], &[]] {
         let campaign = [&["campaign", "--runtimes", "in-house", "--cases", "9", "--output", "seeds"], manner].concat();
         assert_refused(folder, &campaign, "seeds holds several campaigns that were merged");
@@ -173,9 +173,9 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let (parts, _ended) = text.trim_end().rsplit_once('\n').unwrap();
     fs::write(&journal, format!("{parts}\n")).unwrap();
     let error = assert_runs(folder, 0, &["merge", "second", "first", "--output", "killed"]);
-    assert!(error.contains("Shard 2/2 ") && error.contains("was killed after 208 cases"), "{error}");
+    assert!(error.contains("Shard 2/2 ") && error.contains("was killed after 224 cases"), "{error}");
     let text = fs::read_to_string(folder.join("killed/summary.md")).unwrap();
-    assert!(text.contains("**Incomplete**: shard 2/2 was killed after 208 cases"), "{text}");
+    assert!(text.contains("**Incomplete**: shard 2/2 was killed after 224 cases"), "{text}");
 
     fs::write(&journal, parts.replacen("\"agreed\"", "\"agreeb\"", 1) + "\n").unwrap();
     refused(&["first", "second"], "journal.jsonl, line 2: its checksum is another");

@@ -68,7 +68,7 @@ fn sum(root: &Path, name: &str, op_type: &str, stored: Option<f32>) -> PathBuf {
         opset_import: vec![OperatorSetIdProto { domain: None, version: Some(15) }],
         ..ModelProto::default()
     };
-    let feeds = vec![("a".to_owned(), floats(&[1.0])), ("b".to_owned(), floats(&[2.0]))];
+    let feeds = vec![("a".into(), floats(&[1.0])), ("b".into(), floats(&[2.0]))];
     let job = Job { model: model.encode_to_vec().into(), feeds, continues: false };
     let folder = root.join(name);
     test_data::write(&folder, &job, stored.map(|stored| [floats(&[stored])]).as_ref().map(|s| &s[..])).unwrap();

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
     /// How many cases in a row may have one model, which is fed otherwise in each; with 1 each is drawn with a model of its
-    /// own [default: 16]
+    /// own [default: 32]
     #[arg(long, value_name = "N", value_parser = family())]
     family: Option<u64>,
     #[command(flatten)]
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
 }
 
 /// How many cases in a row may have one model, unless another number is given.
-pub(super) const FAMILY: u64 = 16;
+pub(super) const FAMILY: u64 = 32;
 
 pub(super) fn family() -> RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=1024)
