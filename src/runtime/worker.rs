@@ -115,7 +115,7 @@ impl Messages {
         let mut builder = tempfile::Builder::new();
         builder.prefix("crosscheck-");
         let folder = if has_room(Path::new(MEMORY)) { builder.tempdir_in(MEMORY) } else { builder.tempdir() }?;
-        let file = |name| File::options().read(true).write(true).create(true).open(folder.path().join(name));
+        let file = |name| File::options().read(true).write(true).create_new(true).open(folder.path().join(name));
         let (jobs, answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
@@ -535,7 +535,7 @@ mod tests {
         exchange.output.write_all(b"\0a\0b").unwrap();
         assert!(!said.has_more());
         assert_eq!(said.rest().unwrap().as_deref(), Some("\0a\0b"));
-        exchange.output.write_all(&[b'x'; SAID]).unwrap();
+        exchange.output.write_all(&vec![b'x'; SAID]).unwrap();
         assert!(said.has_more() && said.rest().is_err());
     }
 
