@@ -1,10 +1,11 @@
 //! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
 //!
-//! Batches of jobs are put into a file, and how many there are, and where they end, goes to the worker's standard input. What
-//! came of a job is put into another file as soon as it is done: it is safe there whatever the next job does, and nobody is
-//! woken for it. At the end of a batch a byte on standard error says that there is something to read. Both files are in
-//! memory and are written over by the next batch. The worker reads jobs where they are; the program reads a copy of the
-//! answers, since whatever runs in the worker may cut their file. Standard output is nobody's but the runtime's: whatever comes there is held against the job under way.
+//! Batches of jobs are put into a file, whose length goes to the worker's standard input. What came of a job is put into
+//! another file as soon as it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of
+//! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
+//! the next batch. The worker reads jobs where they are; the program maps neither file, since memory may be full and whatever
+//! runs in the worker may cut its file. Standard output is nobody's but the runtime's: whatever comes there is held against
+//! the job under way.
 
 mod message;
 
@@ -34,7 +35,7 @@ const JOBS: &str = "jobs";
 const ANSWERS: &str = "answers";
 const OUTPUT: &str = "output";
 
-/// What the files of jobs and of answers begin with: how far they are written, as a `u64` of the machine.
+/// What the file of answers begins with: how far it is written, as a `u64` of the machine.
 const BEGINNING: usize = size_of::<u64>();
 /// How much a runtime can say on standard output, in bytes, until its worker has to be replaced.
 const SAID: usize = 1 << 16;
@@ -89,16 +90,16 @@ impl Protocol for Files {
     }
 }
 
-/// The messages that a worker writes to a file, and the jobs that it reads from another, by turns.
+/// The messages that a worker writes to a file, and the jobs that it reads from another.
 struct Messages {
     folder: TempDir,
     /// The standard input of the worker.
     input: Option<Box<dyn Write>>,
-    jobs: Written,
+    jobs: File,
     answers: File,
     output: File,
-    /// A job, before it is put into the file.
-    job: Vec<u8>,
+    /// How long the last batch was, in bytes.
+    length: usize,
     /// What was read of the answers, how far it was understood, and where in the file it ends.
     answered: Vec<u8>,
     understood: usize,
@@ -120,8 +121,7 @@ impl Messages {
         jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
         output.set_len(SAID as u64)?;
-        let jobs = Written::new(jobs)?;
-        let (job, answered, understood, declared) = (Vec::new(), Vec::new(), 0, Vec::new());
+        let (length, answered, understood, declared) = (0, Vec::new(), 0, Vec::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -129,7 +129,7 @@ impl Messages {
             jobs,
             answers,
             output,
-            job,
+            length,
             answered,
             understood,
             read: BEGINNING as u64,
@@ -193,13 +193,18 @@ impl Exchange for Messages {
 
     /// Whatever was answered before was read: both files are written anew.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
-        self.jobs.begin()?;
-        for (place, job) in jobs.iter().enumerate() {
-            self.job.clear();
-            self.job = message::ask(job, place > 0, std::mem::take(&mut self.job)).map_err(io::Error::other)?;
-            self.jobs.add(&self.job)?;
+        // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
+        let mut batch = Vec::with_capacity(self.length);
+        for job in jobs {
+            batch = message::ask(job, batch).map_err(io::Error::other)?;
         }
-        let (count, end) = (jobs.len() as u64, self.jobs.end as u64);
+        self.length = batch.len();
+        let (count, length) = (jobs.len() as u64, batch.len() as u64);
+        if batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
+            self.jobs.set_len(USUAL as u64)?;
+        }
+        self.jobs.rewind()?;
+        self.jobs.write_all(&batch)?;
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
@@ -209,7 +214,7 @@ impl Exchange for Messages {
         self.declared.clear();
         if let Some(input) = &mut self.input {
             // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
-            _ = input.write_all(&[count.to_le_bytes(), end.to_le_bytes()].concat());
+            _ = input.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat());
         }
         Ok(())
     }
@@ -304,29 +309,27 @@ fn serve_with(
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
     let mut input = io::stdin().lock();
-    // SAFETY: the program writes to it before it asks, and not until all is answered; this process cannot.
+    // SAFETY: the program writes to it before it asks, and not again until all is answered; this process cannot.
     let mut map = unsafe { Mmap::map(&jobs)? };
     said.rest()?;
     loop {
-        let [mut count, mut end] = [[0; 8]; 2];
+        let [mut count, mut length] = [[0; 8]; 2];
         match input.read_exact(&mut count) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             read => read?,
         }
-        input.read_exact(&mut end)?;
-        let end = usize::try_from(u64::from_le_bytes(end)).map_err(io::Error::other)?;
-        if end > map.len() {
+        input.read_exact(&mut length)?;
+        let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
+        if length > map.len() {
             // SAFETY: as where it is opened.
             map = unsafe { Mmap::map(&jobs)? };
         }
         answers.begin()?;
-        let mut rest = map.get(BEGINNING..end).unwrap_or_default();
+        let mut rest = map.get(..length).unwrap_or_default();
         let mut before = None;
         let mut declared = Vec::new();
         for left in (0..u64::from_le_bytes(count)).rev() {
-            let asked = self::message(rest).ok_or_else(|| io::Error::other("a job is missing"))?;
-            rest = &rest[LENGTH + asked.len()..];
-            let job = message::read_job(asked, before.take()).map_err(io::Error::other)?;
+            let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
             let execution = runtime.execute(&job);
             message.clear();
             // Before the end of a batch all of it is looked at, so that no NUL hides anything for long.
@@ -379,7 +382,7 @@ impl Said {
     }
 }
 
-/// A file of messages as the one who writes it sees it. What is written is there for others even if this process ends at once.
+/// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.
 struct Written {
     file: File,
     map: MmapMut,
@@ -512,8 +515,7 @@ mod tests {
         exchange.ask(&[&JOB, &JOB]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
-        let end = (BEGINNING + 2 * (LENGTH + 5)) as u64;
-        assert_eq!(sent[..], [2_u64.to_le_bytes(), end.to_le_bytes()].concat());
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         assert!(exchange.understand(Some(&JOB)).is_none());
         written.begin().unwrap();

@@ -73,20 +73,22 @@ pub(super) fn read_ready(bytes: &[u8]) -> std::result::Result<String, String> {
     }
 }
 
-/// Adds a job to a message. Whether there is one before it in its batch is in `follows`.
-pub(super) fn ask(job: &Job, follows: bool, message: Vec<u8>) -> Result<Vec<u8>> {
-    let asked = if job.continues && follows {
+/// Adds a job to a batch.
+pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
+    let asked = if job.continues && !batch.is_empty() {
         Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
     } else {
         let feeds = job.feeds.iter().map(|(name, tensor)| (&**name, tensor)).collect();
         Asked::First { model: &job.model, feeds, continues: job.continues }
     };
-    onto(message, &asked)
+    onto(batch, &asked)
 }
 
-/// Reads a job; `before` is the one that was before it in its batch.
-pub(super) fn read_job(message: &[u8], before: Option<Job>) -> Result<Job> {
-    match (postcard::from_bytes::<Asked<Tensor>>(message)?, before) {
+/// The first of the jobs, which then begin with the next; `before` is the one that was before it.
+pub(super) fn read_job(batch: &mut &[u8], before: Option<Job>) -> Result<Job> {
+    let (asked, rest) = postcard::take_from_bytes::<Asked<Tensor>>(batch)?;
+    *batch = rest;
+    match (asked, before) {
         (Asked::First { model, feeds, continues }, _) => {
             let feeds = feeds.into_iter().map(|(name, tensor)| (name.into(), tensor)).collect();
             Ok(Job { model: model.into(), feeds, continues })
@@ -234,12 +236,13 @@ mod tests {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
             let further = Job { continues: true, ..job.clone() };
-            let read = read_job(&ask(&job, true, vec![]).unwrap(), None).unwrap();
+            let batch = ask(&further, ask(&job, vec![]).unwrap()).unwrap();
+            let mut rest = &batch[..];
+            let read = read_job(&mut rest, None).unwrap();
             assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
-            let read = read_job(&ask(&further, true, vec![]).unwrap(), Some(read)).unwrap();
+            let read = read_job(&mut rest, Some(read)).unwrap();
             assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
-            let read = read_job(&ask(&further, false, vec![]).unwrap(), None).unwrap();
-            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
+            assert!(rest.is_empty());
             let execution = honest.execute(&job);
             for _ in 0..2 {
                 let read = sent(&job, &execution, &mut declared);
@@ -295,7 +298,7 @@ mod tests {
             let garbage = read_told(&job, &postcard::to_stdvec(&told).unwrap(), &mut vec![]).unwrap_err();
             assert!(garbage.is_message, "{garbage:?}");
         }
-        assert!(read_job(&[1, 0], None).is_err(), "it continues none");
+        assert!(read_job(&mut &[1, 0][..], None).is_err(), "it continues none");
     }
 
     /// If this fails, raise `FORMAT`.
@@ -303,7 +306,7 @@ mod tests {
     fn the_format_of_messages_is_as_it_was() {
         let job = Job { continues: true, ..fed(&[Tensor::vector(&[1])]) };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = ask(&job, true, ask(&job, false, vec![]).unwrap()).unwrap();
+        let mut bytes = ask(&job, ask(&job, vec![]).unwrap()).unwrap();
         let mut before = vec![];
         let strings = Tensor::from_strings(vec![2], ["a", "bc"].iter().collect()).unwrap();
         let outputs = [Tensor::vector(&[2]), job.feeds[0].1.clone(), strings].map(Output::new).to_vec();
