@@ -13,7 +13,6 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -37,8 +36,6 @@ const OUTPUT: &str = "output";
 
 /// What the file of answers begins with: how far it is written, as a `u64` of the machine.
 const BEGINNING: usize = size_of::<u64>();
-/// How much a runtime can say on standard output, in bytes, until its worker has to be replaced.
-const SAID: usize = 1 << 16;
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
 
@@ -116,11 +113,12 @@ impl Messages {
         let mut builder = tempfile::Builder::new();
         builder.prefix("crosscheck-");
         let folder = if has_room(Path::new(MEMORY)) { builder.tempdir_in(MEMORY) } else { builder.tempdir() }?;
-        let file = |name| File::options().read(true).write(true).create_new(true).open(folder.path().join(name));
+        let file = |name| {
+            File::options().read(true).append(name == OUTPUT).write(true).create(true).open(folder.path().join(name))
+        };
         let (jobs, answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
-        output.set_len(SAID as u64)?;
         let (length, answered, understood, declared) = (0, Vec::new(), 0, Vec::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
@@ -150,14 +148,6 @@ impl Messages {
         self.answered.drain(..std::mem::take(&mut self.understood));
         self.read += (&mut self.answers).take(added).read_to_end(&mut self.answered)? as u64;
         Ok(added > 0)
-    }
-
-    /// Whether something came to its standard output.
-    fn has_words(&self) -> bool {
-        // Through a file of its own, since what comes is written where this one is.
-        let output = File::open(self.folder.path().join(OUTPUT));
-        let mut first = [0];
-        output.and_then(|mut output| output.read_exact(&mut first)).is_ok() && first != [0]
     }
 
     /// The next message, if it was read as a whole: the first, or what came of a job.
@@ -230,7 +220,9 @@ impl Exchange for Messages {
         self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
         match self.read() {
             // The worker of another version of this program knows nothing of the file.
-            Ok(false) if self.is_first && self.has_words() => Next::Ready(Err(OTHER_VERSION.to_owned())),
+            Ok(false) if self.is_first && self.output.metadata().is_ok_and(|output| output.len() > 0) => {
+                Next::Ready(Err(OTHER_VERSION.to_owned()))
+            }
             Ok(progress) => {
                 self.understand(job).unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
             }
@@ -296,7 +288,7 @@ fn serve_with(
 ) -> io::Result<()> {
     let row: Row = serde_json::from_str(row).map_err(io::Error::other)?;
     end_with_the_parent();
-    let (jobs, mut said) = (File::open(folder.join(JOBS))?, Said::new(&File::open(folder.join(OUTPUT))?)?);
+    let (jobs, mut output) = (File::open(folder.join(JOBS))?, File::open(folder.join(OUTPUT))?);
     let answers = File::options().read(true).write(true).open(folder.join(ANSWERS))?;
     let mut answers = Written::new(answers)?;
     let opened = open(&row);
@@ -311,7 +303,7 @@ fn serve_with(
     let mut input = io::stdin().lock();
     // SAFETY: the program writes to it before it asks, and not again until all is answered; this process cannot.
     let mut map = unsafe { Mmap::map(&jobs)? };
-    said.rest()?;
+    let mut said = output.seek(SeekFrom::End(0))?;
     loop {
         let [mut count, mut length] = [[0; 8]; 2];
         match input.read_exact(&mut count) {
@@ -328,15 +320,14 @@ fn serve_with(
         let mut rest = map.get(..length).unwrap_or_default();
         let mut before = None;
         let mut declared = Vec::new();
-        for left in (0..u64::from_le_bytes(count)).rev() {
+        for _ in 0..u64::from_le_bytes(count) {
             let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
             let execution = runtime.execute(&job);
             message.clear();
-            // Before the end of a batch all of it is looked at, so that no NUL hides anything for long.
-            let words = if left == 0 || said.has_more() { said.rest()? } else { None };
-            message = match words {
-                Some(words) => message::tell_words(&words, message),
-                None => message::tell(&job, &execution, &mut declared, message),
+            message = if output.seek(SeekFrom::End(0))? == said {
+                message::tell(&job, &execution, &mut declared, message)
+            } else {
+                message::tell_words(&words(&mut output, &mut said)?, message)
             }
             .map_err(io::Error::other)?;
             answers.add(&message)?;
@@ -346,40 +337,12 @@ fn serve_with(
     }
 }
 
-/// What comes to standard output, a file that began with [`SAID`] NULs: to look into it takes no call.
-struct Said {
-    map: Mmap,
-    /// How far it was read.
-    read: usize,
-}
-
-impl Said {
-    fn new(output: &File) -> io::Result<Said> {
-        // SAFETY: what is read of it is copied, and whatever is there when it is read will do.
-        let map = unsafe { Mmap::map(output)? };
-        Ok(Said { map, read: 0 })
-    }
-
-    /// Whether something follows that does not begin with a NUL.
-    fn has_more(&self) -> bool {
-        let next = self.map.get(self.read).map(ptr::from_ref);
-        // SAFETY: the byte is in the map. It is written by whoever has the file, so it is read from memory each time.
-        next.is_some_and(|next| unsafe { next.read_volatile() } != 0)
-    }
-
-    /// All that follows, if there is anything but NULs.
-    ///
-    /// # Errors
-    /// If there was too much to see more of it.
-    fn rest(&mut self) -> io::Result<Option<String>> {
-        let text = self.map[self.read..].to_vec();
-        let Some(last) = text.iter().rposition(|&byte| byte != 0) else { return Ok(None) };
-        self.read += last + 1;
-        if self.read == self.map.len() {
-            return Err(io::Error::other(format!("the runtime said more than {SAID} bytes on standard output")));
-        }
-        Ok(Some(String::from_utf8_lossy(&text[..=last]).trim().chars().take(200).collect()))
-    }
+/// What was written to a file since it was so long.
+fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(*length))?;
+    *length += file.read_to_end(&mut text)? as u64;
+    Ok(String::from_utf8_lossy(&text).trim().chars().take(200).collect())
 }
 
 /// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.
@@ -523,22 +486,6 @@ mod tests {
         assert!(exchange.read().unwrap());
         assert!(matches!(exchange.understand(Some(&JOB)), Some(Next::Execution(_))));
         assert_eq!(exchange.answers.metadata().unwrap().len(), USUAL as u64);
-    }
-
-    #[test]
-    fn what_is_said_is_seen_once_even_after_a_nul() {
-        let mut exchange = Messages::new().unwrap();
-        let mut said = Said::new(&File::open(exchange.folder.path().join(OUTPUT)).unwrap()).unwrap();
-        assert!(!exchange.has_words() && !said.has_more() && said.rest().unwrap().is_none());
-        exchange.output.write_all(b" hello\n").unwrap();
-        assert!(exchange.has_words() && said.has_more());
-        assert_eq!(said.rest().unwrap().as_deref(), Some("hello"));
-        assert!(!said.has_more() && said.rest().unwrap().is_none());
-        exchange.output.write_all(b"\0a\0b").unwrap();
-        assert!(!said.has_more());
-        assert_eq!(said.rest().unwrap().as_deref(), Some("\0a\0b"));
-        exchange.output.write_all(&vec![b'x'; SAID]).unwrap();
-        assert!(said.has_more() && said.rest().is_err());
     }
 
     #[test]

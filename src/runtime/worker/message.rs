@@ -147,7 +147,7 @@ pub(super) fn tell_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
 /// Reads what came of a job. `declared` is what was declared with the answer before, and is what is declared now from then on.
 ///
 /// # Errors
-/// If it is garbage: what was said in place of an answer, or in the first place why the message cannot be read.
+/// If there is no answer in it: what the runtime said, or why the message cannot be read.
 pub(super) fn read_told(
     job: &Job,
     bytes: &[u8],
