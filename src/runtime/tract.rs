@@ -72,8 +72,16 @@ struct TractRuntime {
     optimize: bool,
     /// Whether the inputs are declared as what they are fed, whatever the model declares.
     pin: bool,
-    /// What came of loading the last model, and what its inputs were declared as.
-    kept: Option<(Pins, Result<Loaded, Execution>)>,
+    /// What was made of the last model.
+    kept: Option<Kept>,
+}
+
+/// What was made of a model, or what came of it in place of that.
+struct Kept {
+    /// As it was read. A plan takes it, unless another is to be made for other dims.
+    read: Result<InferenceModel, Execution>,
+    /// The last plan, and what its inputs were declared as.
+    planned: Option<(Pins, Result<Loaded, Execution>)>,
 }
 
 /// The dims that the inputs of a model are declared as; empty if they are left as the model declares them.
@@ -96,8 +104,11 @@ impl Runtime for TractRuntime {
     fn execute(&mut self, job: &Job) -> Execution {
         let dims = || job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
         let pins: Pins = if self.pin { dims() } else { vec![] };
-        let kept = self.kept.take().filter(|(declared, _)| job.continues && *declared == pins);
-        let loaded = kept.map_or_else(|| self.load(job), |(_, loaded)| loaded);
+        let kept = self.kept.take().filter(|_| job.continues);
+        let Kept { mut read, planned } =
+            kept.unwrap_or_else(|| Kept { read: self.read(&job.model), planned: None });
+        let planned = planned.filter(|(declared, _)| *declared == pins);
+        let loaded = planned.map_or_else(|| self.plan(&mut read, job), |(_, loaded)| loaded);
         let execution = match &loaded {
             Ok(Loaded { plan, declared }) => done(Stage::Run, Some(declared), || plan(job))
                 .map_or_else(|failed| failed, |outputs| Execution::answer(outputs, declared.clone())),
@@ -105,7 +116,7 @@ impl Runtime for TractRuntime {
         };
         // What a panic leaves behind is not used again.
         let is_whole = !matches!(execution.outcome, Outcome::Panicked { stage: Stage::Run });
-        self.kept = is_whole.then_some((pins, loaded));
+        self.kept = is_whole.then_some(Kept { read, planned: Some((pins, loaded)) });
         execution
     }
 }
@@ -125,10 +136,15 @@ fn done<T>(
 }
 
 impl TractRuntime {
+    fn read(&self, model: &[u8]) -> Result<InferenceModel, Execution> {
+        done(Stage::Load, None, || self.onnx.model_for_read(&mut &*model))
+    }
+
     /// A plan to run, or what came of loading in its place.
-    fn load(&self, job: &Job) -> Result<Loaded, Execution> {
+    fn plan(&self, model: &mut Result<InferenceModel, Execution>, job: &Job) -> Result<Loaded, Execution> {
+        let given = model.as_mut().map_err(|execution| execution.clone())?;
         let (typed, declared) = done(Stage::Load, None, || {
-            let mut model = self.onnx.model_for_read(&mut &job.model[..])?;
+            let mut model = if self.pin { given.clone() } else { std::mem::take(given) };
             if self.pin {
                 pin_inputs(&mut model, job)?;
             }
