@@ -139,8 +139,32 @@ impl Experience {
     }
 }
 
+/// How likely it is that a runtime answers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Chance {
+    /// It never did, if there was anything to be answered.
+    None,
+    Slim,
+    Good,
+}
+
 /// Who is in company: for each node of a model, the cases that are fed to it in turn, by their places.
 type Company = Vec<Vec<usize>>;
+
+/// The way of cases through one runtime.
+struct Way<'m, 'c> {
+    /// Of the runtime.
+    place: usize,
+    members: &'m [Member<'c>],
+    /// What is still to be run, in company and alone.
+    companies: Vec<Company>,
+    alone: Vec<usize>,
+    /// By one that is alone: others of its model, who come to the same if it is the model that it fails for.
+    followers: HashMap<usize, Vec<usize>>,
+    done: Vec<Option<Execution>>,
+    /// What went wrong in company: who was in it by then, in the order of time, and what came of whom.
+    suspects: Vec<(Vec<usize>, Suspicion)>,
+}
 
 /// A case on its way through companies, with what is made of it at most once.
 struct Member<'a> {
@@ -257,114 +281,149 @@ impl<'a> Companies<'a> {
 
     fn execute_on(&mut self, place: usize, runtime: &mut dyn Runtime, members: &[Member]) -> Vec<Execution> {
         let id = runtime.id().clone();
-        let mut done: Vec<Option<Execution>> = members.iter().map(|_| None).collect();
-        let (mut companies, mut alone) = self.divide(place, members);
-        // What went wrong in company: who was in it by then, in the order of time, and what came of whom.
-        let mut suspects: Vec<(Vec<usize>, Suspicion)> = Vec::new();
-        while !companies.is_empty() || !alone.is_empty() {
+        let mut way = self.divide(place, members);
+        while !way.companies.is_empty() || !way.alone.is_empty() {
             let mut cases = 0;
             let tried: Vec<Company> = std::iter::from_fn(|| {
-                let company = companies.pop_if(|_| cases < AT_A_TIME)?;
+                let company = way.companies.pop_if(|_| cases < AT_A_TIME)?;
                 cases += company.iter().map(Vec::len).sum::<usize>();
                 Some(company)
             })
             .collect();
-            let single = last(&mut alone, AT_A_TIME.saturating_sub(cases));
+            let single = last(&mut way.alone, AT_A_TIME.saturating_sub(cases));
             let joined: Vec<Job> = tried.iter().flat_map(|company| jobs(company, members)).collect();
             let jobs: Vec<&Job> = joined.iter().chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
             let mut executions = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
             for company in tried {
-                // Whoever was in a round that failed as a whole.
-                let mut rest: Company = company.iter().map(|_| vec![]).collect();
-                for (round, execution) in executions.by_ref().take(rounds(&company)).enumerate() {
-                    match divided(execution, company.len()) {
-                        Ok(parts) => {
-                            for (&index, mut execution) in in_round(&company, round).zip(parts).filter_map(present) {
-                                members[index].share_with(&mut execution);
-                                if self.counts(&id, &members[index], &execution) {
-                                    self.experience[place].learn(&self.aspects, &members[index], &execution);
-                                    done[index] = Some(execution);
-                                } else {
-                                    alone.push(index);
-                                    suspects.push((until(&company, round), Suspicion::Member(index, execution)));
-                                }
-                            }
-                        }
-                        Err(execution) => {
-                            if rest.iter().all(Vec::is_empty) {
-                                suspects.push((until(&company, round), Suspicion::Whole(execution)));
-                            }
-                            rest.iter_mut().zip(in_round(&company, round)).for_each(|(rest, index)| rest.extend(index));
-                        }
-                    }
-                }
-                let (left, right) = rest.split_at(rest.len() / 2);
-                for half in [left, right] {
-                    let half: Company = half.iter().filter(|column| !column.is_empty()).cloned().collect();
-                    match &half[..] {
-                        [] => {}
-                        [column] if column.len() == 1 => alone.extend(column),
-                        _ => companies.push(half),
-                    }
-                }
+                let executions = executions.by_ref().take(rounds(&company));
+                self.come_in_company(&id, &mut way, &company, executions);
             }
-            for (index, mut execution) in single.into_iter().zip(executions) {
-                members[index].share_with(&mut execution);
-                self.experience[place].learn(&self.aspects, &members[index], &execution);
-                done[index] = Some(execution);
+            for (index, execution) in single.into_iter().zip(executions) {
+                self.come_alone(&mut way, index, execution);
             }
         }
+        let Way { done, suspects, .. } = way;
         let done: Vec<Execution> = done.into_iter().flatten().collect();
         assert_eq!(done.len(), members.len(), "every case is executed");
         self.confirm(place, runtime, members, &done, suspects);
         done
     }
 
+    /// Takes what came of each round of a company.
+    fn come_in_company(
+        &mut self,
+        id: &RuntimeId,
+        way: &mut Way,
+        company: &Company,
+        executions: impl Iterator<Item = Execution>,
+    ) {
+        // Whoever was in a round that failed as a whole.
+        let mut rest: Company = company.iter().map(|_| vec![]).collect();
+        for (round, execution) in executions.enumerate() {
+            match divided(execution, company.len()) {
+                Ok(parts) => {
+                    for (&index, mut execution) in in_round(company, round).zip(parts).filter_map(present) {
+                        way.members[index].share_with(&mut execution);
+                        if self.counts(id, &way.members[index], &execution) {
+                            self.keep(way, index, execution);
+                        } else {
+                            way.alone.push(index);
+                            way.suspects.push((until(company, round), Suspicion::Member(index, execution)));
+                        }
+                    }
+                }
+                Err(execution) => {
+                    if rest.iter().all(Vec::is_empty) {
+                        way.suspects.push((until(company, round), Suspicion::Whole(execution)));
+                    }
+                    rest.iter_mut().zip(in_round(company, round)).for_each(|(rest, index)| rest.extend(index));
+                }
+            }
+        }
+        let (left, right) = rest.split_at(rest.len() / 2);
+        for half in [left, right] {
+            let half: Company = half.iter().filter(|column| !column.is_empty()).cloned().collect();
+            match &half[..] {
+                [] => {}
+                [column] if column.len() == 1 => way.alone.extend(column),
+                _ => way.companies.push(half),
+            }
+        }
+    }
+
+    /// Takes what came of a case that was alone, and of those who come to the same for its model.
+    fn come_alone(&mut self, way: &mut Way, index: usize, mut execution: Execution) {
+        way.members[index].share_with(&mut execution);
+        match way.followers.remove(&index) {
+            Some(followers) if execution.is_of_model => {
+                followers.into_iter().for_each(|follower| self.keep(way, follower, execution.clone()));
+            }
+            Some(followers) => way.companies.push(vec![followers]),
+            None => {}
+        }
+        self.keep(way, index, execution);
+    }
+
+    fn keep(&mut self, way: &mut Way, index: usize, execution: Execution) {
+        self.experience[way.place].learn(&self.aspects, &way.members[index], &execution);
+        way.done[index] = Some(execution);
+    }
+
     /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
-    fn divide(&self, place: usize, members: &[Member]) -> (Vec<Company>, Vec<usize>) {
+    fn divide<'m, 'c>(&self, place: usize, members: &'m [Member<'c>]) -> Way<'m, 'c> {
+        let done = members.iter().map(|_| None).collect();
+        let (companies, alone, followers, suspects) = Default::default();
+        let mut way = Way { place, members, companies, alone, followers, done, suspects };
         if !self.are_possible() {
-            return (vec![], (0..members.len()).collect());
+            way.alone = (0..members.len()).collect();
+            return way;
         }
-        let is_likely =
-            |member: &Member| member.aspects.as_ref().is_some_and(|aspects| self.expects_an_answer(place, aspects));
-        let mut columns: IndexMap<(usize, bool), Vec<usize>> = IndexMap::new();
+        let mut columns: IndexMap<(usize, Chance), Vec<usize>> = IndexMap::new();
         for (index, member) in members.iter().enumerate() {
-            columns.entry((member.model, is_likely(member))).or_default().push(index);
+            columns.entry((member.model, self.chance(place, member))).or_default().push(index);
         }
-        let (mut companies, mut alone) = (Vec::new(), Vec::new());
         // Those that are fed in turn are apart from those that are fed once, which would be fed the same again each time.
         let mut groups: BTreeMap<(Versions, bool), Company> = BTreeMap::new();
-        for ((model, is_likely), column) in columns {
-            if is_likely {
-                let versions = Versions::of(&members[model].generated.case);
-                groups.entry((versions, column.len() > 1)).or_default().push(column);
-            } else if column.len() > 1 {
-                companies.push(vec![column]);
-            } else {
-                alone.extend(column);
+        for ((model, chance), mut column) in columns {
+            match chance {
+                Chance::Good => {
+                    let versions = Versions::of(&members[model].generated.case);
+                    groups.entry((versions, column.len() > 1)).or_default().push(column);
+                }
+                Chance::Slim if column.len() > 1 => way.companies.push(vec![column]),
+                Chance::Slim => way.alone.extend(column),
+                Chance::None => {
+                    let followers = column.split_off(1);
+                    way.alone.extend(&column);
+                    way.followers.extend((!followers.is_empty()).then_some((column[0], followers)));
+                }
             }
         }
         for mut group in groups.into_values() {
             group.sort_by_key(|column| std::cmp::Reverse(column.len()));
             for company in group.chunks(self.most) {
                 match company {
-                    [column] if column.len() == 1 => alone.extend(column),
-                    _ => companies.push(company.to_vec()),
+                    [column] if column.len() == 1 => way.alone.extend(column),
+                    _ => way.companies.push(company.to_vec()),
                 }
             }
         }
-        (companies, alone)
+        way
     }
 
-    /// Whether a runtime is likely to answer a case with these aspects.
-    fn expects_an_answer(&self, place: usize, aspects: &[usize]) -> bool {
+    /// Whether a runtime is likely to answer a case.
+    fn chance(&self, place: usize, member: &Member) -> Chance {
         let Experience { release, seen } = &self.experience[place];
-        let is_likely = |seen: &Seen| seen.answered > seen.lacking.saturating_mul(LIKELY);
-        aspects.iter().all(|&aspect| {
-            seen.get(aspect).is_some_and(is_likely) || !self.aspects[aspect].concerns(release, self.expected)
-        })
+        let Some(aspects) = &member.aspects else { return Chance::Slim };
+        let concerned = aspects.iter().filter(|&&aspect| self.aspects[aspect].concerns(release, self.expected));
+        let chance = |&aspect: &usize| match seen.get(aspect).copied().unwrap_or_default() {
+            Seen { answered: 0, .. } => Chance::None,
+            Seen { answered, lacking } if answered > lacking.saturating_mul(LIKELY) => Chance::Good,
+            Seen { .. } => Chance::Slim,
+        };
+        concerned.map(chance).min().unwrap_or(Chance::Good)
     }
 
     /// Whether an answer that was given in company counts: it is right, or wrong in a known way.

@@ -245,7 +245,7 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
         (None, None, Some(message)) => (Outcome::Unsupported(Gap::Unstated), message),
         _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
     };
-    Ok(Next::Execution(Execution { outcome, message, declared }))
+    Ok(Next::Execution(Execution { declared, ..Execution::without_answer(outcome, message) }))
 }
 
 impl Declared {

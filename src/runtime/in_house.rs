@@ -159,5 +159,5 @@ fn refusal(rule: Rule) -> Execution {
         _ => Reason::Value,
     };
     let outcome = Outcome::Refused { stage: Stage::Run, reason };
-    Execution { outcome, message: format!("{rule}: {}", rule.text().sentence), declared: None }
+    Execution::without_answer(outcome, format!("{rule}: {}", rule.text().sentence))
 }

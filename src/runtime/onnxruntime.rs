@@ -199,7 +199,7 @@ impl Runtime for OnnxRuntime {
 
     fn execute(&mut self, job: &Job) -> Execution {
         let kept = self.kept.take().filter(|_| job.continues);
-        let mut loaded = kept.unwrap_or_else(|| self.load(&job.model));
+        let mut loaded = kept.unwrap_or_else(|| self.load(&job.model).map_err(Execution::of_model));
         let execution = match &mut loaded {
             Ok(Loaded { session, declared }) => match self.feed_and_run(session, job) {
                 Ok(outputs) => Execution::answer(outputs, declared.clone()),

@@ -12,6 +12,8 @@ pub struct Execution {
     pub message: String,
     /// What it declared about its outputs once the model was loaded; `None` if it did not get that far.
     pub declared: Option<Vec<Declaration>>,
+    /// Whether it came of the model alone: then it comes of every job that has the model, whatever that is fed.
+    pub is_of_model: bool,
 }
 
 /// What came of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
@@ -143,12 +145,18 @@ pub struct Declaration {
 
 impl Execution {
     pub fn answer(outputs: Vec<Output>, declared: Vec<Declaration>) -> Execution {
-        Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared: Some(declared) }
+        let declared = Some(declared);
+        Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared, is_of_model: false }
     }
 
     /// What came of a job that came to nothing.
     pub fn without_answer(outcome: Outcome, message: String) -> Execution {
-        Execution { outcome, message, declared: None }
+        Execution { outcome, message, declared: None, is_of_model: false }
+    }
+
+    /// The same, which came of the model alone.
+    pub fn of_model(self) -> Execution {
+        Execution { is_of_model: true, ..self }
     }
 
     /// An error, put into its class by the first row of the table that fits it.
@@ -158,7 +166,7 @@ impl Execution {
             Some((_, Class::Unsupported(gap))) => Outcome::Unsupported(*gap),
             None => Outcome::Unclassified { stage },
         };
-        Execution { outcome, message, declared }
+        Execution { outcome, message, declared, is_of_model: false }
     }
 }
 

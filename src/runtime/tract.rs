@@ -105,8 +105,7 @@ impl Runtime for TractRuntime {
         let dims = || job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
         let pins: Pins = if self.pin { dims() } else { vec![] };
         let kept = self.kept.take().filter(|_| job.continues);
-        let Kept { mut read, planned } =
-            kept.unwrap_or_else(|| Kept { read: self.read(&job.model), planned: None });
+        let Kept { mut read, planned } = kept.unwrap_or_else(|| Kept { read: self.read(&job.model), planned: None });
         let planned = planned.filter(|(declared, _)| *declared == pins);
         let loaded = planned.map_or_else(|| self.plan(&mut read, job), |(_, loaded)| loaded);
         let execution = match &loaded {
@@ -131,20 +130,25 @@ fn done<T>(
     match caught(work) {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => Err(Execution::failure(stage, format!("{error:#}"), PHRASES, declared())),
-        Err(message) => Err(Execution { outcome: Outcome::Panicked { stage }, message, declared: declared() }),
+        Err(message) => {
+            let panicked = Execution::without_answer(Outcome::Panicked { stage }, message);
+            Err(Execution { declared: declared(), ..panicked })
+        }
     }
 }
 
 impl TractRuntime {
+    /// A model as it is written, or what came of reading it in its place.
     fn read(&self, model: &[u8]) -> Result<InferenceModel, Execution> {
-        done(Stage::Load, None, || self.onnx.model_for_read(&mut &*model))
+        done(Stage::Load, None, || self.onnx.model_for_read(&mut &*model)).map_err(Execution::of_model)
     }
 
     /// A plan to run, or what came of loading in its place.
-    fn plan(&self, model: &mut Result<InferenceModel, Execution>, job: &Job) -> Result<Loaded, Execution> {
-        let given = model.as_mut().map_err(|execution| execution.clone())?;
+    fn plan(&self, read: &mut Result<InferenceModel, Execution>, job: &Job) -> Result<Loaded, Execution> {
+        let read = read.as_mut().map_err(|execution| execution.clone())?;
+        let failed = |execution| Execution { is_of_model: !self.pin, ..execution };
         let (typed, declared) = done(Stage::Load, None, || {
-            let mut model = if self.pin { given.clone() } else { std::mem::take(given) };
+            let mut model = if self.pin { read.clone() } else { std::mem::take(read) };
             if self.pin {
                 pin_inputs(&mut model, job)?;
             }
@@ -152,8 +156,9 @@ impl TractRuntime {
             let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
             let declared = outputs.collect::<TractResult<Vec<Declaration>>>()?;
             Ok((typed, declared))
-        })?;
-        let plan = done(Stage::Load, Some(declared.as_slice()), || typed.into_runnable())?;
+        })
+        .map_err(failed)?;
+        let plan = done(Stage::Load, Some(declared.as_slice()), || typed.into_runnable()).map_err(failed)?;
         let run = move |job: &Job| {
             let model = plan.model();
             let feeds = model.input_outlets()?.iter().map(|outlet| {
@@ -163,7 +168,7 @@ impl TractRuntime {
                 Ok(native(tensor)?.into())
             });
             let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
-            plan.run(feeds)?.iter().map(|value| read(value)).collect()
+            plan.run(feeds)?.iter().map(|value| output(value)).collect()
         };
         Ok(Loaded { plan: Box::new(run), declared })
     }
@@ -230,7 +235,7 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
 }
 
 /// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart.
-fn read(value: &Tensor) -> TractResult<Output> {
+fn output(value: &Tensor) -> TractResult<Output> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
         let numbers = value.cast_to::<i64>()?.into_owned();

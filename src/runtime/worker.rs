@@ -38,6 +38,8 @@ const OUTPUT: &str = "output";
 const BEGINNING: usize = size_of::<u64>();
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
+/// How much of a batch is written at a time, in bytes: so little that it is still at hand when it is copied.
+const PIECE: usize = 1 << 16;
 
 /// Says to mimalloc whether memory may come in huge pages. To clear them takes longer than all else in the start of a worker,
 /// which fills few of them.
@@ -95,8 +97,6 @@ struct Messages {
     jobs: File,
     answers: File,
     output: File,
-    /// How long the last batch was, in bytes.
-    length: usize,
     /// What was read of the answers, how far it was understood, and where in the file it ends.
     answered: Vec<u8>,
     understood: usize,
@@ -119,7 +119,7 @@ impl Messages {
         let (jobs, answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
-        let (length, answered, understood, declared) = (0, Vec::new(), 0, Vec::new());
+        let (answered, understood, declared) = (Vec::new(), 0, Vec::new());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -127,7 +127,6 @@ impl Messages {
             jobs,
             answers,
             output,
-            length,
             answered,
             understood,
             read: BEGINNING as u64,
@@ -183,18 +182,19 @@ impl Exchange for Messages {
 
     /// Whatever was answered before was read: both files are written anew.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
-        // Workers follow each other in one memory, which is at hand then; each with a batch of its own would take much of it.
-        let mut batch = Vec::with_capacity(self.length);
-        for job in jobs {
-            batch = message::ask(job, batch).map_err(io::Error::other)?;
+        self.jobs.rewind()?;
+        let (mut length, mut piece) = (0, Vec::with_capacity(2 * PIECE));
+        for (index, job) in jobs.iter().enumerate() {
+            piece = message::ask(job, index == 0, piece).map_err(io::Error::other)?;
+            if piece.len() >= PIECE || index + 1 == jobs.len() {
+                self.jobs.write_all(&piece)?;
+                length += piece.len() as u64;
+                piece.clear();
+            }
         }
-        self.length = batch.len();
-        let (count, length) = (jobs.len() as u64, batch.len() as u64);
-        if batch.len() < USUAL && self.jobs.metadata()?.len() > USUAL as u64 {
+        if length < USUAL as u64 && self.jobs.metadata()?.len() > USUAL as u64 {
             self.jobs.set_len(USUAL as u64)?;
         }
-        self.jobs.rewind()?;
-        self.jobs.write_all(&batch)?;
         self.answers.rewind()?;
         self.answers.write_all(&(BEGINNING as u64).to_ne_bytes())?;
         self.read = BEGINNING as u64;
@@ -204,7 +204,7 @@ impl Exchange for Messages {
         self.declared.clear();
         if let Some(input) = &mut self.input {
             // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
-            _ = input.write_all(&[count.to_le_bytes(), length.to_le_bytes()].concat());
+            _ = input.write_all(&[(jobs.len() as u64).to_le_bytes(), length.to_le_bytes()].concat());
         }
         Ok(())
     }

@@ -220,7 +220,7 @@ mod tests {
 
     fn refusal() -> Execution {
         let outcome = Outcome::Refused { stage: Stage::Load, reason: Reason::Value };
-        Execution { outcome, message: "no".to_owned(), declared: None }
+        Execution::without_answer(outcome, "no".to_owned())
     }
 
     fn one(expectation: &Expectation, execution: &Execution) -> Judgement {

@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 
 /// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
 /// version may have been built before that.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
@@ -74,8 +74,8 @@ pub(super) fn read_ready(bytes: &[u8]) -> std::result::Result<String, String> {
 }
 
 /// Adds a job to a batch.
-pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
-    let asked = if job.continues && !batch.is_empty() {
+pub(super) fn ask(job: &Job, is_first: bool, batch: Vec<u8>) -> Result<Vec<u8>> {
+    let asked = if job.continues && !is_first {
         Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
     } else {
         let feeds = job.feeds.iter().map(|(name, tensor)| (&**name, tensor)).collect();
@@ -111,7 +111,7 @@ pub(super) fn tell(
 ) -> Result<Vec<u8>> {
     type Message<'a> = Told<'a, &'a Execution, &'a Output, &'a [Declaration]>;
     let told: Message = match execution {
-        Execution { outcome: Outcome::Answer(outputs), message, declared: Some(now) } if message.is_empty() => {
+        Execution { outcome: Outcome::Answer(outputs), message, declared: Some(now), .. } if message.is_empty() => {
             let is_as_before = now == declared;
             if !is_as_before {
                 declared.clone_from(now);
@@ -236,7 +236,7 @@ mod tests {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
             let further = Job { continues: true, ..job.clone() };
-            let batch = ask(&further, ask(&job, vec![]).unwrap()).unwrap();
+            let batch = ask(&further, false, ask(&job, true, vec![]).unwrap()).unwrap();
             let mut rest = &batch[..];
             let read = read_job(&mut rest, None).unwrap();
             assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
@@ -306,7 +306,7 @@ mod tests {
     fn the_format_of_messages_is_as_it_was() {
         let job = Job { continues: true, ..fed(&[Tensor::vector(&[1])]) };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = ask(&job, ask(&job, vec![]).unwrap()).unwrap();
+        let mut bytes = ask(&job, false, ask(&job, true, vec![]).unwrap()).unwrap();
         let mut before = vec![];
         let strings = Tensor::from_strings(vec![2], ["a", "bc"].iter().collect()).unwrap();
         let outputs = [Tensor::vector(&[2]), job.feeds[0].1.clone(), strings].map(Output::new).to_vec();
@@ -323,7 +323,7 @@ mod tests {
             bytes = tell(&job, &execution, &mut before, bytes).unwrap();
         }
         bytes = tell_words("a", bytes).unwrap();
-        assert_eq!(FORMAT, 4);
+        assert_eq!(FORMAT, 5);
         let outputs: [&[u8]; 3] =
             [&[0, 8, 1, 2, 8, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], &[1, 0, 1, 2], &[0, 4, 1, 4, 3, 97, 98, 99, 2, 1, 3, 0]];
         let outputs = outputs.concat();
@@ -336,7 +336,7 @@ mod tests {
             &[1, 3],
             &outputs,
             &[0],
-            &[0, 1, 1, 10, 0, 0, 0, 2, 6, 0, 0, 0, 8, 0, 0, 0, 2, 1, 97],
+            &[0, 1, 1, 10, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 2, 1, 97],
         ];
         assert_eq!(bytes, expected.concat());
     }
