@@ -151,7 +151,7 @@ const FED_IN_TURN: [&str; 3] = [
 
 #[test]
 fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
-    for mut runtime in open("onnxruntime,tract/typed,tract/optimized") {
+    for mut runtime in open("onnxruntime,tract") {
         let cases = FED_IN_TURN.map(|line| Generated::given(line.parse().unwrap()));
         let first = model::job(&cases[0].case, &cases[0].tensors);
         runtime.execute(&first);
@@ -173,10 +173,15 @@ fn a_family_is_answered_in_one_session_as_it_is_alone() {
     let stream = Stream::new(Generator::default(), 3, vec![]).in_families(16);
     let cases = stream.cases(&(1000..3000).collect::<Vec<u64>>());
     let mut runtimes = open("onnxruntime,tract");
+    let mut of_model = vec![0; runtimes.len()];
     for family in cases.chunk_by(|one, other| one.family.is_some() && one.family == other.family) {
-        for runtime in &mut runtimes {
+        for (runtime, of_model) in runtimes.iter_mut().zip(&mut of_model) {
             let jobs: Vec<Job> = family.iter().map(|member| model::job(&member.case, &member.tensors)).collect();
             let alone: Vec<Execution> = jobs.iter().map(|job| runtime.execute(job)).collect();
+            if alone[0].is_of_model {
+                *of_model += 1;
+                assert!(alone.iter().all(|other| other.outcome == alone[0].outcome), "{} {alone:?}", runtime.id());
+            }
             for (index, (job, alone)) in jobs.iter().zip(alone).enumerate() {
                 let in_turn = runtime.execute(&Job { continues: index > 0, ..job.clone() });
                 assert_eq!(in_turn.outcome, alone.outcome, "{} {}", runtime.id(), family[index].case);
@@ -184,4 +189,5 @@ fn a_family_is_answered_in_one_session_as_it_is_alone() {
             }
         }
     }
+    assert!(of_model.iter().all(|count| *count > 10), "{of_model:?}");
 }

@@ -358,7 +358,9 @@ impl<'a> Companies<'a> {
         way.members[index].share_with(&mut execution);
         match way.followers.remove(&index) {
             Some(followers) if execution.is_of_model => {
-                followers.into_iter().for_each(|follower| self.keep(way, follower, execution.clone()));
+                for follower in followers {
+                    self.keep(way, follower, execution.clone());
+                }
             }
             Some(followers) => way.companies.push(vec![followers]),
             None => {}

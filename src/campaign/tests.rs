@@ -1,10 +1,13 @@
 //! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use super::*;
 use crate::case::{Case, Generator};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Outcome, Output, Stage};
+use crate::runtime::{self, Execution, Gap, Outcome, Output, Stage};
 use crate::tensor::Tensor;
 use crate::verdict::Discrepancy;
 
@@ -303,6 +306,48 @@ fn what_a_session_keeps_from_one_feed_to_the_next_is_found_and_held_against_no_c
     let together: Vec<_> = company.iter().cloned().map(crate::case::Generated::given).collect();
     let stale = execute_company(&together, open().unwrap()[1].as_mut()).unwrap();
     assert_eq!(stale[0].outcome, stale[1].outcome, "the company shows it again");
+}
+
+/// Has no Flatten, and finds that out from the model, whether it says so or not.
+struct WithoutFlatten {
+    honest: Box<dyn Runtime>,
+    says_so: bool,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Runtime for WithoutFlatten {
+    fn id(&self) -> &RuntimeId {
+        self.honest.id()
+    }
+
+    fn execute(&mut self, job: &Job) -> Execution {
+        if !is_of("Flatten", job) {
+            return self.honest.execute(job);
+        }
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let lacking = Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no Flatten".to_owned());
+        if self.says_so { lacking.of_model() } else { lacking }
+    }
+}
+
+#[test]
+fn a_model_that_fails_for_itself_is_tried_once_and_counts_for_all_who_have_it() {
+    let run_with = |company, says_so| {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let open = || {
+            let without = WithoutFlatten { honest: liar::honest()?, says_so, asked: Arc::clone(&asked) };
+            Ok(vec![liar::honest()?, Box::new(without) as Box<dyn Runtime>])
+        };
+        let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
+        let options = Options { company, ..options(&source, Some(9000), 2) };
+        let statistics = run(&options, None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+        let result = format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage);
+        (result, asked.load(Ordering::Relaxed))
+    };
+    let (alone, each) = run_with(1, true);
+    let ((once, few), (again, many)) = (run_with(64, true), run_with(64, false));
+    assert!(once == alone && again == alone, "{alone}\n{once}\n{again}");
+    assert!(each > 1000 && many >= each && few * 2 < each, "{each} {many} {few}");
 }
 
 #[test]
