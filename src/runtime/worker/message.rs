@@ -272,12 +272,12 @@ mod tests {
             assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
             tell(&job, &execution, &mut vec![], vec![]).unwrap().len()
         };
-        assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 60);
+        assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 34);
         assert!(size(&[bytes(Uint8, &[900], 2), bytes(Uint8, &[900], 2)]) > 900, "each feed is the answer to one");
         assert!(size(&[bytes(Int8, &[900], 1)]) > 900, "a type of its own");
         assert!(size(&[bytes(Uint8, &[900], 3)]) > 900, "elements of its own");
         assert!(size(&[bytes(Uint8, &[899], 1)]) > 899, "fewer elements");
-        assert!(size(&[bytes(Bool, &[], 1)]) < 60);
+        assert!(size(&[bytes(Bool, &[], 1)]) < 30);
     }
 
     #[test]
