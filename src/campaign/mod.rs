@@ -1,6 +1,7 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
 mod company;
+mod cores;
 mod coverage;
 mod examine;
 mod form;
@@ -109,7 +110,9 @@ pub fn run(
     let next = AtomicU64::new(done.first_missing().max(options.from) / size * size);
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
-    let work = || -> Result<(), CampaignError> {
+    let threads = options.threads.max(1);
+    let work = |number: usize| -> Result<(), CampaignError> {
+        cores::keep_to_one(number, threads);
         let mut runtimes = open()?;
         let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
@@ -162,9 +165,10 @@ pub fn run(
         Ok(())
     };
     std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            scope.spawn(|| {
-                if let Err(error) = work() {
+        for number in 0..threads {
+            let (work, failure) = (&work, &failure);
+            scope.spawn(move || {
+                if let Err(error) = work(number) {
                     stop.store(true, Ordering::Relaxed);
                     failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }

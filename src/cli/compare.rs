@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Threads to use [default: one for each core]
+    /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]

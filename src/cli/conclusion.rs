@@ -20,7 +20,7 @@ use crate::verdict::{Severity, reaction};
 pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) runtimes: RuntimeArguments,
-    /// Threads to use [default: one for each core]
+    /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The least severe finding that is a failure [default: any new one]
