@@ -16,7 +16,7 @@ use super::examine::mismatches;
 use crate::case::{Case, Features, Generated, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
-use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Runtime, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 
@@ -321,8 +321,9 @@ impl<'a> Companies<'a> {
     ) {
         // Whoever was in a round that failed as a whole.
         let mut rest: Company = company.iter().map(|_| vec![]).collect();
+        let mut declared = Declared::default();
         for (round, execution) in executions.enumerate() {
-            match divided(execution, company.len()) {
+            match divided(execution, company.len(), &mut declared) {
                 Ok(parts) => {
                     for (&index, mut execution) in in_round(company, round).zip(parts).filter_map(present) {
                         way.members[index].share_with(&mut execution);
@@ -553,9 +554,9 @@ fn execute_once(
     }
     let company: Company = columns.into_values().collect();
     let jobs = jobs(&company, members);
-    let mut all = Vec::new();
+    let (mut all, mut declared) = (Vec::new(), Declared::default());
     for (round, execution) in runtime.execute_all(&jobs.iter().collect::<Vec<&Job>>()).into_iter().enumerate() {
-        let parts = divided(execution, company.len())?;
+        let parts = divided(execution, company.len(), &mut declared)?;
         all.extend(in_round(&company, round).zip(parts).filter_map(present).map(|(&index, part)| (index, part)));
     }
     Ok(all)
@@ -594,18 +595,31 @@ fn jobs(company: &Company, members: &[Member]) -> Vec<Job> {
 }
 
 /// What came of each node of a company; the execution itself if it was not answered, unless there is but one node.
-fn divided(execution: Execution, count: usize) -> Result<Vec<Execution>, Execution> {
+fn divided(execution: Execution, count: usize, declared: &mut Declared) -> Result<Vec<Execution>, Execution> {
     match execution {
         execution if count == 1 => Ok(vec![execution]),
-        Execution { outcome: Outcome::Answer(outputs), declared, .. } if outputs.len() == count => {
-            let declared = declared.filter(|declared| declared.len() == count);
-            let mut declared = declared.into_iter().flatten();
-            let part = |output| {
-                let declared = declared.next().map(|one| vec![one]).unwrap_or_default();
-                Execution::answer(vec![output], declared)
-            };
+        Execution { outcome: Outcome::Answer(outputs), declared: now, .. } if outputs.len() == count => {
+            let mut declared = declared.of_each(now.filter(|now| now.len() == count).unwrap_or_default()).iter();
+            let part = |output| Execution::answer(vec![output], declared.next().cloned().unwrap_or_default());
             Ok(outputs.into_iter().map(part).collect())
         }
         other => Err(other),
+    }
+}
+
+/// What is declared of the nodes of a company. All rounds of a session share it, so it is divided once.
+#[derive(Default)]
+struct Declared {
+    whole: Arc<[Declaration]>,
+    of_each: Vec<Arc<[Declaration]>>,
+}
+
+impl Declared {
+    fn of_each(&mut self, whole: Arc<[Declaration]>) -> &[Arc<[Declaration]>] {
+        if !Arc::ptr_eq(&self.whole, &whole) {
+            self.of_each = whole.iter().map(|one| [one.clone()].into()).collect();
+            self.whole = whole;
+        }
+        &self.of_each
     }
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::mem;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::thread;
 use std::time::Duration;
@@ -229,7 +230,7 @@ fn read_hello(from: &mut BufReader<impl Read>) -> io::Result<Next> {
 fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
     let reply: Reply = read_line(from)?;
     let declared =
-        reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Vec<_>, _>>()).transpose()?;
+        reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Arc<[_]>, _>>()).transpose()?;
     let (outcome, message) = match (reply.outputs, reply.refused, reply.unsupported) {
         (Some(outputs), None, None) => {
             let outputs = outputs.iter().map(|text| Ok(Output::new(tensor(text)?)));

@@ -66,7 +66,7 @@ fn run(job: &Job) -> Result<Execution, String> {
         element_type: Some(tensor.element_type()),
         dims: Some(tensor.dims().iter().map(|&d| Some(d)).collect()),
     });
-    let declared = declared.collect();
+    let declared: Vec<Declaration> = declared.collect();
     Ok(Execution::answer(outputs.into_iter().map(Output::new).collect(), declared))
 }
 

@@ -110,7 +110,7 @@ impl Liar {
                 Outcome::Answer(own) => outputs.extend(own),
                 _ => return execution,
             }
-            declared.extend(execution.declared.into_iter().flatten());
+            declared.extend(execution.declared.iter().flat_map(|declared| declared.iter().cloned()));
         }
         Execution::answer(outputs, declared)
     }

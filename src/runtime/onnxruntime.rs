@@ -3,7 +3,8 @@
 use std::ffi::{CStr, CString, c_char};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::OnceLock;
+use std::slice;
+use std::sync::{Arc, OnceLock};
 
 use ort::AsPointer;
 use ort::environment::Environment;
@@ -80,7 +81,7 @@ struct OnnxRuntime {
 /// A session, and what its outputs are declared as.
 struct Loaded {
     session: Session,
-    declared: Vec<Declaration>,
+    declared: Arc<[Declaration]>,
 }
 
 /// Opens a session builder as the configuration says: the level of optimization, and after a `+` the name of an execution
@@ -202,8 +203,8 @@ impl Runtime for OnnxRuntime {
         let mut loaded = kept.unwrap_or_else(|| self.load(&job.model).map_err(Execution::of_model));
         let execution = match &mut loaded {
             Ok(Loaded { session, declared }) => match self.feed_and_run(session, job) {
-                Ok(outputs) => Execution::answer(outputs, declared.clone()),
-                Err(error) => failure(Stage::Run, &error, Some(declared.clone())),
+                Ok(outputs) => Execution::answer(outputs, Arc::clone(declared)),
+                Err(error) => failure(Stage::Run, &error, Some(Arc::clone(declared))),
             },
             Err(execution) => execution.clone(),
         };
@@ -212,7 +213,7 @@ impl Runtime for OnnxRuntime {
     }
 }
 
-fn failure(stage: Stage, error: &ort::Error, declared: Option<Vec<Declaration>>) -> Execution {
+fn failure(stage: Stage, error: &ort::Error, declared: Option<Arc<[Declaration]>>) -> Execution {
     Execution::failure(stage, format!("{:?}: {}", error.code(), error.message()), PHRASES, declared)
 }
 
@@ -284,11 +285,8 @@ fn read(value: &DynTensorRef) -> ort::Result<Tensor> {
         return Tensor::from_strings(dims, read_strings(value, count)?).map_err(|error| broken(error.to_string()));
     }
     let size = element_type.packed_bytes(count).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
-    let mut bytes = vec![0; size];
-    if size > 0 {
-        // SAFETY: an output of this type and these dims holds so many bytes, and both buffers are live.
-        unsafe { ptr::copy_nonoverlapping(value.data_ptr().cast(), bytes.as_mut_ptr(), size) };
-    }
+    // SAFETY: an output of this type and these dims holds so many bytes; one of none may have no address.
+    let bytes = if size > 0 { unsafe { slice::from_raw_parts(value.data_ptr().cast::<u8>(), size) } } else { &[] };
     Tensor::from_packed(element_type, dims, bytes).map_err(|error| broken(error.to_string()))
 }
 

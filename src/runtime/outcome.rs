@@ -1,5 +1,7 @@
 //! What a runtime did with a job, in terms that are the same for every runtime.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::{ElementType, Tensor};
@@ -10,8 +12,9 @@ pub struct Execution {
     pub outcome: Outcome,
     /// The runtime's own words, for people; empty after an answer.
     pub message: String,
-    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far.
-    pub declared: Option<Vec<Declaration>>,
+    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. It is shared by all
+    /// that came of one session.
+    pub declared: Option<Arc<[Declaration]>>,
     /// Whether it came of the model alone: then it comes of every job that has the model, whatever that is fed.
     pub is_of_model: bool,
 }
@@ -144,8 +147,8 @@ pub struct Declaration {
 }
 
 impl Execution {
-    pub fn answer(outputs: Vec<Output>, declared: Vec<Declaration>) -> Execution {
-        let declared = Some(declared);
+    pub fn answer(outputs: Vec<Output>, declared: impl Into<Arc<[Declaration]>>) -> Execution {
+        let declared = Some(declared.into());
         Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared, is_of_model: false }
     }
 
@@ -160,7 +163,7 @@ impl Execution {
     }
 
     /// An error, put into its class by the first row of the table that fits it.
-    pub fn failure(stage: Stage, message: String, table: &[Phrase], declared: Option<Vec<Declaration>>) -> Execution {
+    pub fn failure(stage: Stage, message: String, table: &[Phrase], declared: Option<Arc<[Declaration]>>) -> Execution {
         let outcome = match table.iter().find(|(fragments, _)| contains_in_order(&message, fragments)) {
             Some((_, Class::Refused(reason))) => Outcome::Refused { stage, reason: *reason },
             Some((_, Class::Unsupported(gap))) => Outcome::Unsupported(*gap),

@@ -2,6 +2,8 @@
 //!
 //! The workers of other releases are built from this file too, so it keeps to what all of them have.
 
+use std::sync::Arc;
+
 use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::DatumType as Datum;
 
@@ -93,7 +95,7 @@ type Plan = dyn Fn(&Job) -> TractResult<Vec<Output>>;
 /// A plan to run, and what its outputs are declared as.
 struct Loaded {
     plan: Box<Plan>,
-    declared: Vec<Declaration>,
+    declared: Arc<[Declaration]>,
 }
 
 impl Runtime for TractRuntime {
@@ -110,7 +112,7 @@ impl Runtime for TractRuntime {
         let loaded = planned.map_or_else(|| self.plan(&mut read, job), |(_, loaded)| loaded);
         let execution = match &loaded {
             Ok(Loaded { plan, declared }) => done(Stage::Run, Some(declared), || plan(job))
-                .map_or_else(|failed| failed, |outputs| Execution::answer(outputs, declared.clone())),
+                .map_or_else(|failed| failed, |outputs| Execution::answer(outputs, Arc::clone(declared))),
             Err(execution) => execution.clone(),
         };
         // What a panic leaves behind is not used again.
@@ -123,10 +125,10 @@ impl Runtime for TractRuntime {
 /// What came of a stage in tract: if it failed, by an error or a panic, that is what came of the job.
 fn done<T>(
     stage: Stage,
-    declared: Option<&[Declaration]>,
+    declared: Option<&Arc<[Declaration]>>,
     work: impl FnOnce() -> TractResult<T>,
 ) -> Result<T, Execution> {
-    let declared = || declared.map(<[Declaration]>::to_vec);
+    let declared = || declared.cloned();
     match caught(work) {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => Err(Execution::failure(stage, format!("{error:#}"), PHRASES, declared())),
@@ -154,11 +156,11 @@ impl TractRuntime {
             }
             let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
             let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
-            let declared = outputs.collect::<TractResult<Vec<Declaration>>>()?;
+            let declared = outputs.collect::<TractResult<Arc<[Declaration]>>>()?;
             Ok((typed, declared))
         })
         .map_err(failed)?;
-        let plan = done(Stage::Load, Some(declared.as_slice()), || typed.into_runnable()).map_err(failed)?;
+        let plan = done(Stage::Load, Some(&declared), || typed.into_runnable()).map_err(failed)?;
         let run = move |job: &Job| {
             let model = plan.model();
             let feeds = model.input_outlets()?.iter().map(|outlet| {
@@ -239,7 +241,8 @@ fn output(value: &Tensor) -> TractResult<Output> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
         let numbers = value.cast_to::<i64>()?.into_owned();
-        return Ok(Output { tensor: packed(ElementType::Int64, dims, &numbers)?, native_type: Some(NativeType::TDim) });
+        let tensor = tensor::Tensor::from_packed(ElementType::Int64, dims, numbers.as_bytes())?;
+        return Ok(Output { tensor, native_type: Some(NativeType::TDim) });
     }
     let element_type = our_type(value.datum_type())
         .ok_or_else(|| TractError::msg(format!("the output is of the foreign type {:?}", value.datum_type())))?;
@@ -249,11 +252,7 @@ fn output(value: &Tensor) -> TractResult<Output> {
         let strings = if value.len() == 0 { &[] } else { view.as_slice::<String>()? };
         return Ok(Output::new(tensor::Tensor::from_strings(dims, strings.iter().collect())?));
     }
-    Ok(Output::new(packed(element_type, dims, value)?))
-}
-
-fn packed(element_type: ElementType, dims: Vec<i64>, value: &Tensor) -> TractResult<tensor::Tensor> {
-    Ok(tensor::Tensor::from_packed(element_type, dims, value.as_bytes().to_vec())?)
+    Ok(Output::new(tensor::Tensor::from_packed(element_type, dims, value.as_bytes())?))
 }
 
 fn declaration(fact: &TypedFact) -> Declaration {

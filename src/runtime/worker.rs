@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -102,7 +103,7 @@ struct Messages {
     understood: usize,
     read: u64,
     /// What was declared with the last answer.
-    declared: Vec<Declaration>,
+    declared: Arc<[Declaration]>,
     notices: Option<Receiver<()>>,
     is_first: bool,
     has_ended: bool,
@@ -119,7 +120,7 @@ impl Messages {
         let (jobs, answers, output) = (file(JOBS)?, file(ANSWERS)?, file(OUTPUT)?);
         jobs.set_len(USUAL as u64)?;
         answers.set_len(USUAL as u64)?;
-        let (answered, understood, declared) = (Vec::new(), 0, Vec::new());
+        let (answered, understood, declared) = (Vec::new(), 0, Arc::default());
         let (notices, is_first, has_ended) = (None, true, false);
         Ok(Messages {
             folder,
@@ -201,7 +202,7 @@ impl Exchange for Messages {
         self.answered.clear();
         self.answered.shrink_to(USUAL);
         self.understood = 0;
-        self.declared.clear();
+        self.declared = Arc::default();
         if let Some(input) = &mut self.input {
             // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
             _ = input.write_all(&[(jobs.len() as u64).to_le_bytes(), length.to_le_bytes()].concat());
@@ -319,7 +320,7 @@ fn serve_with(
         answers.begin()?;
         let mut rest = map.get(..length).unwrap_or_default();
         let mut before = None;
-        let mut declared = Vec::new();
+        let mut declared = Arc::default();
         for _ in 0..u64::from_le_bytes(count) {
             let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
             let execution = runtime.execute(&job);
@@ -451,7 +452,7 @@ mod tests {
 
     fn answer(message: &str) -> Vec<u8> {
         let execution = Execution::without_answer(Outcome::TimedOut, message.to_owned());
-        message::tell(&JOB, &execution, &mut vec![], vec![]).unwrap()
+        message::tell(&JOB, &execution, &mut Arc::default(), vec![]).unwrap()
     }
 
     #[test]

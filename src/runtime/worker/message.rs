@@ -4,6 +4,7 @@
 //! answer that are those of a feed, and what was declared before.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use postcard::ser_flavors::Flavor;
 use postcard::{Error, Result};
@@ -107,7 +108,7 @@ pub(super) fn read_job(batch: &mut &[u8], before: Option<Job>) -> Result<Job> {
 pub(super) fn tell(
     job: &Job,
     execution: &Execution,
-    declared: &mut Vec<Declaration>,
+    declared: &mut Arc<[Declaration]>,
     message: Vec<u8>,
 ) -> Result<Vec<u8>> {
     type Message<'a> = Told<'a, &'a Execution, &'a Output, &'a [Declaration]>;
@@ -152,7 +153,7 @@ pub(super) fn tell_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
 pub(super) fn read_told(
     job: &Job,
     bytes: &[u8],
-    declared: &mut Vec<Declaration>,
+    declared: &mut Arc<[Declaration]>,
 ) -> std::result::Result<Execution, Garbage> {
     let unreadable = |error: String| Garbage { what: error, is_message: true };
     match postcard::from_bytes::<Told<Execution, Output, Vec<Declaration>>>(bytes)
@@ -161,7 +162,7 @@ pub(super) fn read_told(
         Told::Execution(execution) => Ok(execution),
         Told::Answer { outputs, declared: now } => {
             if let Some(now) = now {
-                *declared = now;
+                *declared = now.into();
             }
             let output = |given| match given {
                 Given::Output(output) => Ok(output),
@@ -173,7 +174,7 @@ pub(super) fn read_told(
                 }
             };
             let outputs = outputs.into_iter().map(output).collect::<std::result::Result<_, _>>()?;
-            Ok(Execution::answer(outputs, declared.clone()))
+            Ok(Execution::answer(outputs, Arc::clone(declared)))
         }
         Told::Words(words) => Err(Garbage { what: words.into_owned(), is_message: false }),
     }
@@ -222,7 +223,7 @@ mod tests {
     use crate::tensor::ElementType;
 
     /// What is understood of what came of a job.
-    fn sent(job: &Job, execution: &Execution, declared: &mut [Vec<Declaration>; 2]) -> Execution {
+    fn sent(job: &Job, execution: &Execution, declared: &mut [Arc<[Declaration]>; 2]) -> Execution {
         let [here, there] = declared;
         let message = tell(job, execution, here, vec![]).unwrap();
         read_told(job, &message, there).unwrap()
@@ -232,7 +233,7 @@ mod tests {
     fn jobs_and_what_comes_of_them_survive_the_way() {
         let generator = Generator::default();
         let mut honest = liar::honest().unwrap();
-        let mut declared = [vec![], vec![]];
+        let mut declared = [Arc::default(), Arc::default()];
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
@@ -270,7 +271,7 @@ mod tests {
             let outputs: Vec<Output> = outputs.iter().map(|tensor| Output::new(tensor.clone())).collect();
             let execution = Execution::answer(outputs, vec![]);
             assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
-            tell(&job, &execution, &mut vec![], vec![]).unwrap().len()
+            tell(&job, &execution, &mut Arc::default(), vec![]).unwrap().len()
         };
         assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 34);
         assert!(size(&[bytes(Uint8, &[900], 2), bytes(Uint8, &[900], 2)]) > 900, "each feed is the answer to one");
@@ -283,10 +284,10 @@ mod tests {
     #[test]
     fn what_is_declared_is_sent_when_it_changes() {
         let declaration = |size| vec![Declaration { element_type: None, dims: Some(vec![Some(size)]) }];
-        let mut declared = [vec![], vec![]];
+        let mut declared = [Arc::default(), Arc::default()];
         for now in [vec![], declaration(1), declaration(1), declaration(2), vec![], declaration(2)] {
             let execution = Execution::answer(vec![], now.clone());
-            assert_eq!(sent(&fed(&[]), &execution, &mut declared).declared, Some(now));
+            assert_eq!(sent(&fed(&[]), &execution, &mut declared).declared, Some(now.into()));
         }
     }
 
@@ -296,7 +297,7 @@ mod tests {
         for (place, dims) in [(0, vec![3]), (0, vec![-1]), (1, vec![2])] {
             let told: Told<Execution, Output, Vec<Declaration>> =
                 Told::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
-            let garbage = read_told(&job, &postcard::to_stdvec(&told).unwrap(), &mut vec![]).unwrap_err();
+            let garbage = read_told(&job, &postcard::to_stdvec(&told).unwrap(), &mut Arc::default()).unwrap_err();
             assert!(garbage.is_message, "{garbage:?}");
         }
         assert!(read_job(&mut &[1, 0][..], None).is_err(), "it continues none");
@@ -308,7 +309,7 @@ mod tests {
         let job = Job { continues: true, ..fed(&[Tensor::vector(&[1])]) };
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
         let mut bytes = ask(&job, false, ask(&job, true, vec![]).unwrap()).unwrap();
-        let mut before = vec![];
+        let mut before = Arc::default();
         let strings = Tensor::from_strings(vec![2], ["a", "bc"].iter().collect()).unwrap();
         let outputs = [Tensor::vector(&[2]), job.feeds[0].1.clone(), strings].map(Output::new).to_vec();
         let answer = Execution::answer(outputs, declared);
