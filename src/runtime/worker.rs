@@ -11,6 +11,7 @@ mod message;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem;
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -98,6 +99,8 @@ struct Messages {
     jobs: File,
     answers: File,
     output: File,
+    /// What is yet to be written of a batch: empty between batches, and kept for the next one.
+    piece: Vec<u8>,
     /// What was read of the answers, how far it was understood, and where in the file it ends.
     answered: Vec<u8>,
     understood: usize,
@@ -128,6 +131,7 @@ impl Messages {
             jobs,
             answers,
             output,
+            piece: Vec::with_capacity(2 * PIECE),
             answered,
             understood,
             read: BEGINNING as u64,
@@ -184,15 +188,17 @@ impl Exchange for Messages {
     /// Whatever was answered before was read: both files are written anew.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         self.jobs.rewind()?;
-        let (mut length, mut piece) = (0, Vec::with_capacity(2 * PIECE));
+        let (mut length, mut piece) = (0, mem::take(&mut self.piece));
         for (index, job) in jobs.iter().enumerate() {
             piece = message::ask(job, index == 0, piece).map_err(io::Error::other)?;
             if piece.len() >= PIECE || index + 1 == jobs.len() {
                 self.jobs.write_all(&piece)?;
                 length += piece.len() as u64;
                 piece.clear();
+                piece.shrink_to(2 * PIECE);
             }
         }
+        self.piece = piece;
         if length < USUAL as u64 && self.jobs.metadata()?.len() > USUAL as u64 {
             self.jobs.set_len(USUAL as u64)?;
         }

@@ -80,10 +80,10 @@ pub(crate) mod dims_as_bytes {
 
     use serde::de::Error;
     use serde::{Deserializer, Serializer};
+    use zerocopy::IntoBytes;
 
     pub(crate) fn serialize<S: Serializer>(dims: &[i64], serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<[u8; 8]> = dims.iter().map(|dim| dim.to_ne_bytes()).collect();
-        serializer.serialize_bytes(bytes.as_flattened())
+        serializer.serialize_bytes(dims.as_bytes())
     }
 
     pub(crate) fn deserialize<'a, 'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'a, [i64]>, D::Error> {
