@@ -161,7 +161,7 @@ struct Way<'m, 'c> {
     alone: Vec<usize>,
     /// By one that is alone: others of its model, who come to the same if it is the model that it fails for.
     followers: HashMap<usize, Vec<usize>>,
-    done: Vec<Option<Execution>>,
+    done: Vec<Option<(Execution, Judgement)>>,
     /// What went wrong in company: who was in it by then, in the order of time, and what came of whom.
     suspects: Vec<(Vec<usize>, Suspicion)>,
 }
@@ -213,6 +213,10 @@ impl<'a> Member<'a> {
         }
     }
 
+    fn judge(&self, execution: &Execution) -> Judgement {
+        judge_one(&self.generated.expectation, execution)
+    }
+
     fn job(&self) -> &Job {
         self.job.get_or_init(|| model::job(&self.generated.case, &self.generated.tensors))
     }
@@ -248,12 +252,12 @@ impl<'a> Companies<'a> {
         std::mem::take(&mut self.times)
     }
 
-    /// What each runtime does with each case, by case.
+    /// What each runtime does with each case, and what is thought of it by itself, by case.
     pub(super) fn execute<'c>(
         &mut self,
         cases: &'c [Generated],
         runtimes: &mut [Box<dyn Runtime>],
-    ) -> Vec<Vec<Execution>> {
+    ) -> Vec<(Vec<Execution>, Vec<Judgement>)> {
         let began = Instant::now();
         if self.experience.is_empty() {
             let releases = runtimes.iter().map(|runtime| runtime.id().release());
@@ -269,17 +273,24 @@ impl<'a> Companies<'a> {
             if are_possible { member.with_aspects(self.expected, &mut self.aspects) } else { member }
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
-        let mut by_case: Vec<Vec<Execution>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
+        let count = runtimes.len();
+        let rows = cases.iter().map(|_| (Vec::with_capacity(count), Vec::with_capacity(count)));
+        let mut by_case: Vec<(Vec<Execution>, Vec<Judgement>)> = rows.collect();
         for (place, runtime) in runtimes.iter_mut().enumerate() {
-            let executions = self.execute_on(place, runtime.as_mut(), &members);
-            by_case.iter_mut().zip(executions).for_each(|(row, execution)| row.push(execution));
+            let done = self.execute_on(place, runtime.as_mut(), &members);
+            by_case.iter_mut().zip(done).for_each(|(row, done)| row.extend([done]));
         }
         let in_runtimes = self.times.1.iter().sum::<Duration>().saturating_sub(before);
         self.times.0 += began.elapsed().saturating_sub(in_runtimes);
         by_case
     }
 
-    fn execute_on(&mut self, place: usize, runtime: &mut dyn Runtime, members: &[Member]) -> Vec<Execution> {
+    fn execute_on(
+        &mut self,
+        place: usize,
+        runtime: &mut dyn Runtime,
+        members: &[Member],
+    ) -> Vec<(Execution, Judgement)> {
         let id = runtime.id().clone();
         let mut way = self.divide(place, members);
         while !way.companies.is_empty() || !way.alone.is_empty() {
@@ -305,7 +316,7 @@ impl<'a> Companies<'a> {
             }
         }
         let Way { done, suspects, .. } = way;
-        let done: Vec<Execution> = done.into_iter().flatten().collect();
+        let done: Vec<(Execution, Judgement)> = done.into_iter().flatten().collect();
         assert_eq!(done.len(), members.len(), "every case is executed");
         self.confirm(place, runtime, members, &done, suspects);
         done
@@ -327,8 +338,9 @@ impl<'a> Companies<'a> {
                 Ok(parts) => {
                     for (&index, mut execution) in in_round(company, round).zip(parts).filter_map(present) {
                         way.members[index].share_with(&mut execution);
-                        if self.counts(id, &way.members[index], &execution) {
-                            self.keep(way, index, execution);
+                        let judgement = way.members[index].judge(&execution);
+                        if self.counts(id, &way.members[index], &execution, &judgement) {
+                            self.keep(way, index, execution, judgement);
                         } else {
                             way.alone.push(index);
                             way.suspects.push((until(company, round), Suspicion::Member(index, execution)));
@@ -360,18 +372,20 @@ impl<'a> Companies<'a> {
         match way.followers.remove(&index) {
             Some(followers) if execution.is_of_model => {
                 for follower in followers {
-                    self.keep(way, follower, execution.clone());
+                    let judgement = way.members[follower].judge(&execution);
+                    self.keep(way, follower, execution.clone(), judgement);
                 }
             }
             Some(followers) => way.companies.push(vec![followers]),
             None => {}
         }
-        self.keep(way, index, execution);
+        let judgement = way.members[index].judge(&execution);
+        self.keep(way, index, execution, judgement);
     }
 
-    fn keep(&mut self, way: &mut Way, index: usize, execution: Execution) {
+    fn keep(&mut self, way: &mut Way, index: usize, execution: Execution, judgement: Judgement) {
         self.experience[way.place].learn(&self.aspects, &way.members[index], &execution);
-        way.done[index] = Some(execution);
+        way.done[index] = Some((execution, judgement));
     }
 
     /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
@@ -430,15 +444,15 @@ impl<'a> Companies<'a> {
     }
 
     /// Whether an answer that was given in company counts: it is right, or wrong in a known way.
-    fn counts(&self, id: &RuntimeId, member: &Member, execution: &Execution) -> bool {
+    fn counts(&self, id: &RuntimeId, member: &Member, execution: &Execution, judgement: &Judgement) -> bool {
         let generated = member.generated;
-        let found = match judge_one(&generated.expectation, execution) {
+        let found = match judgement {
             Judgement::Wrong(found) => found,
             // Where the specification leaves room, wirings are compared bit by bit, so it has to be what comes alone.
             Judgement::Tolerated(_) => return is_exact(generated, execution),
             Judgement::Agrees | Judgement::Unsupported(_) => return true,
         };
-        mismatches(generated, id, execution, &found)
+        mismatches(generated, id, execution, found)
             .iter()
             .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
@@ -449,14 +463,13 @@ impl<'a> Companies<'a> {
         place: usize,
         runtime: &mut dyn Runtime,
         members: &[Member],
-        alone: &[Execution],
+        alone: &[(Execution, Judgement)],
         suspects: Vec<(Vec<usize>, Suspicion)>,
     ) {
         for (company, suspicion) in suspects {
-            let is_answered = |&index: &usize| matches!(alone[index].outcome, Outcome::Answer(_));
+            let is_answered = |&index: &usize| matches!(alone[index].0.outcome, Outcome::Answer(_));
             let is_off = |index: usize, part: &Execution| {
-                let judgement = judge_one(&members[index].generated.expectation, part);
-                matches!(judgement, Judgement::Wrong(_)) && part.outcome != alone[index].outcome
+                matches!(members[index].judge(part), Judgement::Wrong(_)) && part.outcome != alone[index].0.outcome
             };
             let what = match &suspicion {
                 Suspicion::Member(index, execution) if is_off(*index, execution) => {

@@ -1,12 +1,14 @@
 //! One case on every runtime: what they did, and what is thought of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::company::Companies;
 use crate::case::{Generated, Relation, variants};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, is_resource_limit, judge, judge_one, same_reaction};
+use crate::verdict::{
+    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, is_resource_limit, judge_one, same_reaction,
+};
 
 /// What came of one case.
 #[derive(Debug)]
@@ -14,8 +16,8 @@ pub struct Examination {
     /// By runtime.
     pub executions: Vec<Execution>,
     pub judgements: Vec<Judgement>,
-    /// For a runtime that does not do the same with a variant of the case: that variant.
-    pub contrary: Vec<Option<Contrary>>,
+    /// By the place of a runtime that does not do the same with a variant of the case: that variant.
+    pub contrary: BTreeMap<usize, Contrary>,
 }
 
 impl Examination {
@@ -90,10 +92,9 @@ fn execute_and_compare(
     companies: &mut Companies,
 ) -> Vec<Examination> {
     let executed = cases.iter().zip(companies.execute(cases, runtimes));
-    let examinations = executed.map(|(generated, executions)| Examination {
-        judgements: judge_all(generated, ids, &executions),
-        contrary: executions.iter().map(|_| None).collect(),
-        executions,
+    let examinations = executed.map(|(generated, (executions, mut judgements))| {
+        compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
+        Examination { executions, judgements, contrary: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
     compare_variants(cases, runtimes, ids, companies, &mut examinations);
@@ -117,10 +118,9 @@ fn compare_variants(
             variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
         })
         .unzip();
-    for (((place, relation), variant), others) in
-        places.iter().zip(&variants).zip(companies.execute(&variants, runtimes))
-    {
-        let theirs = judge_all(variant, ids, &others);
+    let executed = variants.iter().zip(companies.execute(&variants, runtimes));
+    for ((place, relation), (variant, (others, mut theirs))) in places.iter().zip(executed) {
+        compare_configurations(&variant.expectation, ids.iter().zip(&others), &mut theirs);
         let Examination { executions, judgements, contrary } = &mut examinations[*place];
         for (index, other) in others.into_iter().enumerate() {
             // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more.
@@ -131,7 +131,7 @@ fn compare_variants(
                     Relation::Opset => Discrepancy::OpsetsDisagree,
                 };
                 judgements[index] = Judgement::Wrong(vec![discrepancy]);
-                contrary[index] = Some(Contrary { case: variant.case.to_string(), execution: other });
+                contrary.insert(index, Contrary { case: variant.case.to_string(), execution: other });
             }
         }
     }
@@ -207,7 +207,7 @@ fn residue(
     if found.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees) {
         // Of those that disagree, some do what is asked for and some do not.
         let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.is_release_of(&ids[index]));
-        let contrary = examination.contrary[index].as_ref().map(|contrary| &contrary.execution);
+        let contrary = examination.contrary.get(&index).map(|contrary| &contrary.execution);
         let involved = rows.map(|(_, execution)| execution).chain(contrary);
         let so: BTreeSet<bool> = involved.map(|execution| is_acceptable(&judge_one(asked, execution))).collect();
         return (so.len() == 2).then(Vec::new);
@@ -221,9 +221,4 @@ fn residue(
         }
         Judgement::Unsupported(_) => None,
     }
-}
-
-fn judge_all(generated: &Generated, ids: &[RuntimeId], executions: &[Execution]) -> Vec<Judgement> {
-    let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(executions).collect();
-    judge(&generated.expectation, &results)
 }

@@ -100,9 +100,9 @@ impl Report {
             judgements: results
                 .iter()
                 .zip(&examination.judgements)
-                .zip(&examination.contrary)
-                .map(|(((id, execution), judgement), contrary)| {
-                    JudgementReport::new(id, execution, judgement, contrary.as_ref())
+                .enumerate()
+                .map(|(place, ((id, execution), judgement))| {
+                    JudgementReport::new(id, execution, judgement, examination.contrary.get(&place))
                 })
                 .collect(),
         }

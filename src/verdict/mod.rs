@@ -48,9 +48,24 @@ impl Tolerance {
 pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) -> Vec<Judgement> {
     let mut judgements: Vec<Judgement> =
         results.iter().map(|(_, execution)| judge_one(expectation, execution)).collect();
-    // Configurations are compared only where each alone is acceptable: elsewhere one of them is wrong, which says more.
-    let compared = if is_resource_limit(expectation) { 0 } else { results.len() };
-    for i in 0..compared {
+    compare_configurations(expectation, results.iter().copied(), &mut judgements);
+    judgements
+}
+
+/// Judges configurations of one runtime that do not do the same, where each alone is acceptable: elsewhere one of them is
+/// wrong, which says more. The judgements are those of each alone, and come to be those of all.
+pub fn compare_configurations<'a>(
+    expectation: &Expectation,
+    results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
+    judgements: &mut [Judgement],
+) {
+    // All that agree with the specification do the same.
+    let has_room = judgements.iter().any(|judgement| matches!(judgement, Judgement::Tolerated(_)));
+    if !has_room || is_resource_limit(expectation) {
+        return;
+    }
+    let results: Vec<(&RuntimeId, &Execution)> = results.collect();
+    for i in 0..results.len() {
         let others = || (0..results.len()).filter(|&j| results[j].0.is_release_of(results[i].0));
         let acceptable = |j: usize| matches!(judgements[j], Judgement::Agrees | Judgement::Tolerated(_));
         if others().all(acceptable) && others().any(|j| !same_reaction(&results[i].1.outcome, &results[j].1.outcome)) {
@@ -60,7 +75,6 @@ pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) ->
             }
         }
     }
-    judgements
 }
 
 /// Whether the only room that is left is for a runtime that cannot count sizes beyond 64 bits. How far it can count may

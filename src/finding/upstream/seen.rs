@@ -53,7 +53,7 @@ impl Seen {
             let execution = &sighting.examination.executions[place];
             let declared = declared(execution).filter(|_| mismatch.discrepancies.contains(&Discrepancy::Undeclared));
             let did = declared.unwrap_or_default() + &words::did(execution);
-            let contrary = sighting.examination.contrary[place].as_ref();
+            let contrary = sighting.examination.contrary.get(&place);
             let contrary =
                 contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
             Wrong { id: sighting.configurations[place].0.clone(), did, contrary }
