@@ -151,6 +151,9 @@ enum Chance {
 /// Who is in company: for each node of a model, the cases that are fed to it in turn, by their places.
 type Company = Vec<Vec<usize>>;
 
+/// What a runtime did with a case, and what is thought of it by itself.
+pub(super) type Done = (Execution, Judgement);
+
 /// The way of cases through one runtime.
 struct Way<'m, 'c> {
     /// Of the runtime.
@@ -161,7 +164,7 @@ struct Way<'m, 'c> {
     alone: Vec<usize>,
     /// By one that is alone: others of its model, who come to the same if it is the model that it fails for.
     followers: HashMap<usize, Vec<usize>>,
-    done: Vec<Option<(Execution, Judgement)>>,
+    done: Vec<Option<Done>>,
     /// What went wrong in company: who was in it by then, in the order of time, and what came of whom.
     suspects: Vec<(Vec<usize>, Suspicion)>,
 }
@@ -252,12 +255,14 @@ impl<'a> Companies<'a> {
         std::mem::take(&mut self.times)
     }
 
-    /// What each runtime does with each case, and what is thought of it by itself, by case.
+    /// What each runtime does with each case, by case. A runtime is spared the cases that are not wanted of it; both are given
+    /// by their places.
     pub(super) fn execute<'c>(
         &mut self,
         cases: &'c [Generated],
         runtimes: &mut [Box<dyn Runtime>],
-    ) -> Vec<(Vec<Execution>, Vec<Judgement>)> {
+        is_wanted: &dyn Fn(usize, usize) -> bool,
+    ) -> Vec<Vec<Option<Done>>> {
         let began = Instant::now();
         if self.experience.is_empty() {
             let releases = runtimes.iter().map(|runtime| runtime.id().release());
@@ -268,17 +273,17 @@ impl<'a> Companies<'a> {
         let are_possible = self.are_possible();
         let mut firsts = HashMap::new();
         let member = |(place, generated): (usize, &'c Generated)| {
-            let first = generated.family.map_or(place, |family| *firsts.entry(family).or_insert(place));
+            let family = generated.family.map(|family| (family, generated.case.opset));
+            let first = family.map_or(place, |family| *firsts.entry(family).or_insert(place));
             let member = Member::new(generated, first);
             if are_possible { member.with_aspects(self.expected, &mut self.aspects) } else { member }
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
-        let count = runtimes.len();
-        let rows = cases.iter().map(|_| (Vec::with_capacity(count), Vec::with_capacity(count)));
-        let mut by_case: Vec<(Vec<Execution>, Vec<Judgement>)> = rows.collect();
+        let mut by_case: Vec<Vec<Option<Done>>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
         for (place, runtime) in runtimes.iter_mut().enumerate() {
-            let done = self.execute_on(place, runtime.as_mut(), &members);
-            by_case.iter_mut().zip(done).for_each(|(row, done)| row.extend([done]));
+            let wanted: Vec<usize> = (0..cases.len()).filter(|&case| is_wanted(case, place)).collect();
+            let done = self.execute_on(place, runtime.as_mut(), &members, &wanted);
+            by_case.iter_mut().zip(done).for_each(|(row, done)| row.push(done));
         }
         let in_runtimes = self.times.1.iter().sum::<Duration>().saturating_sub(before);
         self.times.0 += began.elapsed().saturating_sub(in_runtimes);
@@ -290,9 +295,10 @@ impl<'a> Companies<'a> {
         place: usize,
         runtime: &mut dyn Runtime,
         members: &[Member],
-    ) -> Vec<(Execution, Judgement)> {
+        wanted: &[usize],
+    ) -> Vec<Option<Done>> {
         let id = runtime.id().clone();
-        let mut way = self.divide(place, members);
+        let mut way = self.divide(place, members, wanted);
         while !way.companies.is_empty() || !way.alone.is_empty() {
             let mut cases = 0;
             let tried: Vec<Company> = std::iter::from_fn(|| {
@@ -316,8 +322,7 @@ impl<'a> Companies<'a> {
             }
         }
         let Way { done, suspects, .. } = way;
-        let done: Vec<(Execution, Judgement)> = done.into_iter().flatten().collect();
-        assert_eq!(done.len(), members.len(), "every case is executed");
+        assert!(wanted.iter().all(|&index| done[index].is_some()), "every case is executed");
         self.confirm(place, runtime, members, &done, suspects);
         done
     }
@@ -389,16 +394,17 @@ impl<'a> Companies<'a> {
     }
 
     /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
-    fn divide<'m, 'c>(&self, place: usize, members: &'m [Member<'c>]) -> Way<'m, 'c> {
+    fn divide<'m, 'c>(&self, place: usize, members: &'m [Member<'c>], wanted: &[usize]) -> Way<'m, 'c> {
         let done = members.iter().map(|_| None).collect();
         let (companies, alone, followers, suspects) = Default::default();
         let mut way = Way { place, members, companies, alone, followers, done, suspects };
         if !self.are_possible() {
-            way.alone = (0..members.len()).collect();
+            way.alone = wanted.to_vec();
             return way;
         }
         let mut columns: IndexMap<(usize, Chance), Vec<usize>> = IndexMap::new();
-        for (index, member) in members.iter().enumerate() {
+        for &index in wanted {
+            let member = &members[index];
             columns.entry((member.model, self.chance(place, member))).or_default().push(index);
         }
         // Those that are fed in turn are apart from those that are fed once, which would be fed the same again each time.
@@ -463,13 +469,14 @@ impl<'a> Companies<'a> {
         place: usize,
         runtime: &mut dyn Runtime,
         members: &[Member],
-        alone: &[(Execution, Judgement)],
+        done: &[Option<Done>],
         suspects: Vec<(Vec<usize>, Suspicion)>,
     ) {
         for (company, suspicion) in suspects {
-            let is_answered = |&index: &usize| matches!(alone[index].0.outcome, Outcome::Answer(_));
+            let alone = |index: usize| done[index].as_ref().map(|(execution, _)| &execution.outcome);
+            let is_answered = |&index: &usize| matches!(alone(index), Some(Outcome::Answer(_)));
             let is_off = |index: usize, part: &Execution| {
-                matches!(members[index].judge(part), Judgement::Wrong(_)) && part.outcome != alone[index].0.outcome
+                matches!(members[index].judge(part), Judgement::Wrong(_)) && Some(&part.outcome) != alone(index)
             };
             let what = match &suspicion {
                 Suspicion::Member(index, execution) if is_off(*index, execution) => {

@@ -91,8 +91,9 @@ fn execute_and_compare(
     ids: &[RuntimeId],
     companies: &mut Companies,
 ) -> Vec<Examination> {
-    let executed = cases.iter().zip(companies.execute(cases, runtimes));
-    let examinations = executed.map(|(generated, (executions, mut judgements))| {
+    let executed = cases.iter().zip(companies.execute(cases, runtimes, &|_, _| true));
+    let examinations = executed.map(|(generated, done)| {
+        let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
         compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
         Examination { executions, judgements, contrary: BTreeMap::new() }
     });
@@ -118,13 +119,21 @@ fn compare_variants(
             variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
         })
         .unzip();
-    let executed = variants.iter().zip(companies.execute(&variants, runtimes));
-    for ((place, relation), (variant, (others, mut theirs))) in places.iter().zip(executed) {
-        compare_configurations(&variant.expectation, ids.iter().zip(&others), &mut theirs);
+    // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more. What is acceptable of a
+    // variant depends on all configurations.
+    let is_compared = |variant: usize, index: usize| {
+        let mut judged = ids.iter().zip(&examinations[places[variant].0].judgements);
+        judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_acceptable(judgement))
+    };
+    let executed = variants.iter().zip(companies.execute(&variants, runtimes, &is_compared));
+    for ((place, relation), (variant, done)) in places.iter().zip(executed) {
+        let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));
+        let (indices, (others, mut theirs)): (Vec<usize>, (Vec<Execution>, Vec<Judgement>)) = done.unzip();
+        let results = indices.iter().map(|&index| &ids[index]).zip(&others);
+        compare_configurations(&variant.expectation, results, &mut theirs);
         let Examination { executions, judgements, contrary } = &mut examinations[*place];
-        for (index, other) in others.into_iter().enumerate() {
-            // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more.
-            let comparable = is_acceptable(&judgements[index]) && is_acceptable(&theirs[index]);
+        for ((index, other), judgement) in indices.into_iter().zip(others).zip(theirs) {
+            let comparable = is_acceptable(&judgements[index]) && is_acceptable(&judgement);
             if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {
                 let discrepancy = match relation {
                     Relation::Wiring => Discrepancy::WiringsDisagree,

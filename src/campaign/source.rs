@@ -202,6 +202,7 @@ mod tests {
     use std::collections::{BTreeMap, HashSet};
 
     use super::*;
+    use crate::case::variants;
     use crate::model;
     use crate::operator::Expectation;
 
@@ -226,7 +227,17 @@ mod tests {
                 families.entry(family).or_default().push(generated);
             }
         }
-        for family in families.values() {
+        // At another opset it has another.
+        let variants = |generated| variants(generated).into_iter().map(|variant| variant.generated);
+        let variants: Vec<Generated> = cases.iter().flat_map(variants).collect();
+        let mut moved: BTreeMap<(u64, u8), Vec<&Generated>> = BTreeMap::new();
+        for generated in &variants {
+            if let Some(family) = generated.family {
+                moved.entry((family, generated.case.opset)).or_default().push(generated);
+            }
+        }
+        assert!(moved.len() > families.len());
+        for family in families.values().chain(moved.values()) {
             let model = |generated: &Generated| model::job(&generated.case, &generated.tensors).model;
             let first = model(family[0]);
             for other in family {

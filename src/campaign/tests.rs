@@ -1,10 +1,11 @@
 //! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
-use crate::case::{Case, Generator};
+use crate::case::{Case, Generated, Generator, variants};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
 use crate::runtime::{self, Execution, Gap, Outcome, Output, Stage};
@@ -303,7 +304,7 @@ fn what_a_session_keeps_from_one_feed_to_the_next_is_found_and_held_against_no_c
     let companies: Vec<_> = statistics.companies.into_iter().collect();
     let [((1, what), company)] = &companies[..] else { panic!("{companies:?}") };
     assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
-    let together: Vec<_> = company.iter().cloned().map(crate::case::Generated::given).collect();
+    let together: Vec<_> = company.iter().cloned().map(Generated::given).collect();
     let stale = execute_company(&together, open().unwrap()[1].as_mut()).unwrap();
     assert_eq!(stale[0].outcome, stale[1].outcome, "the company shows it again");
 }
@@ -348,6 +349,46 @@ fn a_model_that_fails_for_itself_is_tried_once_and_counts_for_all_who_have_it() 
     let ((once, few), (again, many)) = (run_with(64, true), run_with(64, false));
     assert!(once == alone && again == alone, "{alone}\n{once}\n{again}");
     assert!(each > 1000 && many >= each && few * 2 < each, "{each} {many} {few}");
+}
+
+/// Counts what it is asked, which it may have no kernel for.
+struct Counting {
+    id: RuntimeId,
+    honest: Box<dyn Runtime>,
+    has_kernel: bool,
+    log: Arc<Mutex<BTreeMap<RuntimeId, usize>>>,
+}
+
+impl Runtime for Counting {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, job: &Job) -> Execution {
+        *self.log.lock().unwrap().entry(self.id.clone()).or_default() += 1;
+        let lacking = || Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no kernel".to_owned());
+        if self.has_kernel { self.honest.execute(job) } else { lacking() }
+    }
+}
+
+#[test]
+fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
+    let open = Generated::given("Reshape@21 allowzero=2 float[2] int64[1]{2}".parse().unwrap());
+    let variants = variants(&open).len();
+    assert!(variants > 1);
+    let log = Arc::new(Mutex::new(BTreeMap::new()));
+    let rows = [("a", "has", true), ("a", "has-not", false), ("b", "has-not", false)];
+    let counting = rows.map(|(name, configuration, has_kernel)| {
+        let (version, configuration) = ("1".to_owned(), configuration.to_owned());
+        let id = RuntimeId { name: name.to_owned(), version, configuration };
+        let counting = Counting { id, honest: liar::honest().unwrap(), has_kernel, log: Arc::clone(&log) };
+        Box::new(counting) as Box<dyn Runtime>
+    });
+    let mut runtimes = Vec::from(counting);
+    let ids = runtime::ids(&runtimes);
+    examine(&open, &mut runtimes, &ids);
+    let asked: Vec<usize> = log.lock().unwrap().values().copied().collect();
+    assert_eq!(asked, [1 + variants, 1 + variants, 1], "what a variant comes to depends on all configurations");
 }
 
 #[test]

@@ -42,7 +42,8 @@ pub struct Generated {
     pub tensors: Vec<Option<Tensor>>,
     /// What the specification demands.
     pub expectation: Expectation,
-    /// Where the case is one of a family, its number: cases of one family have one model, and differ in what it is fed.
+    /// Where the case is one of a family, its number: cases of one family have one model at one opset, and differ in what it
+    /// is fed.
     pub family: Option<u64>,
 }
 
