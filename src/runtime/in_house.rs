@@ -19,11 +19,21 @@ pub(super) static KIND: Kind = Kind {
     configurations: &[""],
     supply: Supply::Linked,
     known: include_str!("../../known/in-house.toml"),
-    open: |row| Ok(Box::new(InHouse { id: row.id.clone() })),
+    open: |row| Ok(Box::new(InHouse { id: row.id.clone(), kept: None })),
 };
 
 struct InHouse {
     id: RuntimeId,
+    /// What the last model is, or why it is none.
+    kept: Option<Result<Model, String>>,
+}
+
+/// A model as it is read.
+struct Model {
+    graph: GraphProto,
+    opset: u8,
+    /// The initializers and the outputs of Constant nodes, by name.
+    constants: Vec<(String, Tensor)>,
 }
 
 /// It fails in its own words only, so this table is complete.
@@ -39,29 +49,25 @@ impl Runtime for InHouse {
     }
 
     fn execute(&mut self, job: &Job) -> Execution {
-        match run(job) {
-            Ok(execution) => execution,
-            Err(message) => Execution::failure(Stage::Load, message, PHRASES, None),
-        }
+        let kept = self.kept.take().filter(|_| job.continues);
+        let model = kept.unwrap_or_else(|| Model::read(&job.model));
+        let done = model.as_ref().map_err(String::clone).and_then(|model| run(model, job));
+        self.kept = Some(model);
+        done.unwrap_or_else(|message| Execution::failure(Stage::Load, message, PHRASES, None))
     }
 }
 
-fn run(job: &Job) -> Result<Execution, String> {
-    let (graph, opset) = read(job)?;
-    let mut values = constants(&graph)?;
-    values.extend(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone())));
-    for node in &graph.node {
-        if node.op_type.as_deref() == Some("Constant") {
-            continue;
-        }
-        let expectation = evaluate(node, opset, &values)?;
+fn run(model: &Model, job: &Job) -> Result<Execution, String> {
+    let mut values = model.values(job);
+    for node in nodes(&model.graph) {
+        let expectation = evaluate(node, model.opset, &values)?;
         match (expectation.outputs(), expectation.rule()) {
             (Some(outputs), _) => values.extend(node.output.iter().map(String::as_str).zip(outputs.to_vec())),
             (None, Some(rule)) => return Ok(refusal(rule)),
             (None, None) => unreachable!("a defined expectation has outputs"),
         }
     }
-    let outputs = outputs(&graph, &values)?;
+    let outputs = outputs(&model.graph, &values)?;
     let declared = outputs.iter().map(|tensor| Declaration {
         element_type: Some(tensor.element_type()),
         dims: Some(tensor.dims().iter().map(|&d| Some(d)).collect()),
@@ -73,31 +79,48 @@ fn run(job: &Job) -> Result<Execution, String> {
 /// What the specification demands of a job. It is consulted where every node is of an operator that is implemented here,
 /// and where one that is not defined stands alone: an error says why it was not.
 pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
-    let (graph, opset) = read(job)?;
+    let (graph, opset) = read(&job.model)?;
     if opset > NEWEST_OPSET {
         return Err(format!("opset {opset} is newer than {NEWEST_OPSET}, the newest that is known here"));
     }
-    let nodes = || graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant"));
     // An operator that is not known is the reason to give, whatever else cannot be read.
-    nodes().try_for_each(|node| known(node).map(|_| ()))?;
-    let mut values = constants(&graph)?;
-    values.extend(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone())));
-    for node in nodes() {
+    nodes(&graph).try_for_each(|node| known(node).map(|_| ()))?;
+    let model = Model { constants: constants(&graph)?, graph, opset };
+    let mut values = model.values(job);
+    for node in nodes(&model.graph) {
         match evaluate(node, opset, &values)? {
             Expectation::Defined(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),
-            open if nodes().count() == 1 => return Ok(open),
+            open if nodes(&model.graph).count() == 1 => return Ok(open),
             open => {
                 let rule = open.rule().map(|rule| rule.to_string()).unwrap_or_default();
                 return Err(format!("one node among others is invalid or left open ({rule})"));
             }
         }
     }
-    outputs(&graph, &values).map(Expectation::Defined)
+    outputs(&model.graph, &values).map(Expectation::Defined)
 }
 
-/// The graph of a job, and its opset.
-fn read(job: &Job) -> Result<(GraphProto, u8), String> {
-    let model = ModelProto::decode(&job.model[..]).map_err(|error| format!("not a model: {error}"))?;
+impl Model {
+    fn read(model: &[u8]) -> Result<Model, String> {
+        let (graph, opset) = read(model)?;
+        Ok(Model { constants: constants(&graph)?, graph, opset })
+    }
+
+    /// What is known before a node is evaluated.
+    fn values<'a>(&'a self, job: &'a Job) -> HashMap<&'a str, Tensor> {
+        let constants = self.constants.iter().map(|(name, tensor)| (name.as_str(), tensor.clone()));
+        constants.chain(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone()))).collect()
+    }
+}
+
+/// The nodes of a graph that compute something.
+fn nodes(graph: &GraphProto) -> impl Iterator<Item = &NodeProto> {
+    graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant"))
+}
+
+/// The graph of a model, and its opset.
+fn read(model: &[u8]) -> Result<(GraphProto, u8), String> {
+    let model = ModelProto::decode(model).map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
     let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
     let opset = u8::try_from(opset).map_err(|_| format!("opset {opset} is out of range"))?;
@@ -112,8 +135,8 @@ fn outputs(graph: &GraphProto, values: &HashMap<&str, Tensor>) -> Result<Vec<Ten
     outputs.collect()
 }
 
-/// The initializers and the outputs of Constant nodes.
-fn constants(graph: &GraphProto) -> Result<HashMap<&str, Tensor>, String> {
+/// The initializers and the outputs of Constant nodes, by name.
+fn constants(graph: &GraphProto) -> Result<Vec<(String, Tensor)>, String> {
     let initializers = graph.initializer.iter().map(|proto| (proto.name.as_deref().unwrap_or(""), proto));
     let nodes = graph.node.iter().filter(|node| node.op_type.as_deref() == Some("Constant")).filter_map(|node| {
         let value = node.attribute.iter().find(|a| a.r#type == Some(attribute_type::TENSOR))?;
@@ -121,7 +144,9 @@ fn constants(graph: &GraphProto) -> Result<HashMap<&str, Tensor>, String> {
     });
     initializers
         .chain(nodes)
-        .map(|(name, proto)| tensor_proto::read(proto).map(|t| (name, t)).map_err(|error| format!("`{name}`: {error}")))
+        .map(|(name, proto)| {
+            tensor_proto::read(proto).map(|t| (name.to_owned(), t)).map_err(|error| format!("`{name}`: {error}"))
+        })
         .collect()
 }
 
