@@ -163,9 +163,11 @@ impl Tensor {
         Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes) })
     }
 
-    /// Whether another tensor has the same type and the same elements, in whatever dims.
+    /// Whether another tensor has the same type and the same elements, in whatever dims. Of types under 8 bits fewer elements
+    /// may be as many bytes.
     pub fn has_elements_of(&self, other: &Tensor) -> bool {
-        (self.element_type, &self.elements) == (other.element_type, &other.elements)
+        let of = |tensor: &Tensor| (tensor.element_type, product(tensor.dims.iter().copied()));
+        of(self) == of(other) && self.elements == other.elements
     }
 
     /// Holds its elements together with a tensor that has the same ones.
@@ -333,6 +335,18 @@ mod tests {
         assert_eq!(t.elements(), &Elements::Packed(vec![0b10_01_00_11, 0b11].into()));
         assert_eq!((0..5).map(|i| t.element_bits(i)).collect::<Vec<_>>(), [3, 0, 1, 2, 3]);
         assert_eq!(t.integers(), Some(vec![-1, 0, 1, -2, -1]));
+    }
+
+    #[test]
+    fn padding_is_no_element() {
+        let int4 = |dims: &[i64], elements: &[u128]| {
+            Tensor::from_element_bits(ElementType::Int4, dims.to_vec(), elements.iter().copied()).unwrap()
+        };
+        let (three, four) = (int4(&[3], &[1, 2, 3]), int4(&[4], &[1, 2, 3, 0]));
+        assert_eq!(three.elements(), four.elements());
+        assert!(!three.has_elements_of(&four) && !four.has_elements_of(&three));
+        assert!(int4(&[3, 1], &[1, 2, 3]).has_elements_of(&three));
+        assert!(!int4(&[3], &[1, 2, 4]).has_elements_of(&three));
     }
 
     #[test]

@@ -282,6 +282,17 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_of_as_many_bytes_and_fewer_elements_than_a_feed_survives_the_way() {
+        let int4 = |dims: &[i64]| {
+            let elements = [1, 2, 3, 0].into_iter().take(dims.iter().product::<i64>().try_into().unwrap());
+            Tensor::from_element_bits(ElementType::Int4, dims.to_vec(), elements).unwrap()
+        };
+        let job = fed(&[int4(&[4]), int4(&[3])]);
+        let execution = Execution::answer(vec![Output::new(int4(&[1, 3]))], vec![]);
+        assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
+    }
+
+    #[test]
     fn what_is_declared_is_sent_when_it_changes() {
         let declaration = |size| vec![Declaration { element_type: None, dims: Some(vec![Some(size)]) }];
         let mut declared = [Arc::default(), Arc::default()];
