@@ -46,7 +46,7 @@ pub struct Companies<'a> {
     experience: Vec<Experience>,
     /// Companies that go wrong though each of their cases is right alone, by runtime and by what came of them.
     found: BTreeMap<(usize, String), Vec<Case>>,
-    /// The time since it was last asked for: spent on models, and in each runtime.
+    /// The time since it was last asked for: spent on models and on what came of them, and in each runtime.
     times: (Duration, Vec<Duration>),
 }
 
@@ -250,7 +250,7 @@ impl<'a> Companies<'a> {
         std::mem::take(&mut self.found)
     }
 
-    /// The time since this was last called: spent on models, and in each runtime.
+    /// The time since this was last called: spent on models and on what came of them, and in each runtime.
     pub(super) fn take_times(&mut self) -> (Duration, Vec<Duration>) {
         std::mem::take(&mut self.times)
     }

@@ -67,11 +67,11 @@ pub struct Statistics {
 pub struct Times {
     /// Drawing cases, and what the specification says of them.
     pub generating: Duration,
-    /// Making models of them, and dividing what came of these.
+    /// Making models of them, dividing what came of these, and comparing each part with the specification.
     pub modelling: Duration,
     /// By runtime.
     pub executing: Vec<Duration>,
-    /// Comparing what they did with the specification and each other.
+    /// Comparing what the runtimes did with each other and with variants, and recognizing truncation.
     pub judging: Duration,
     pub counting: Duration,
     /// The CPU time of the program and of the processes of the runtimes, all that they did besides included. Zero where
