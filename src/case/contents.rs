@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::tensor::{Class, ElementType, Elements, FloatFormat, Strings, Tensor, element_count, mask};
+use crate::tensor::{Class, ElementType, Elements, FloatFormat, Strings, Tensor, TensorError, element_count, mask};
 
 /// What the elements of an operand are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,10 +28,9 @@ impl Contents {
     /// cut, so that a case stays a case when its dims change.
     pub fn tensor(&self, element_type: ElementType, dims: &[i64]) -> Tensor {
         let count = element_count(dims).expect("an operand within its limits has a countable number of elements");
-        let made = if element_type == ElementType::String {
-            Tensor::from_strings(dims.to_vec(), self.strings(count))
-        } else {
-            Tensor::from_element_bits(element_type, dims.to_vec(), self.bits(element_type).take(count))
+        let made = match element_type {
+            ElementType::String => Tensor::from_strings(dims.to_vec(), self.strings(count)),
+            _ => self.packed(element_type, dims.to_vec(), count),
         };
         made.expect("as many elements are made as the dims hold")
     }
@@ -46,21 +45,22 @@ impl Contents {
         }
     }
 
-    /// Elements without an end.
-    fn bits(&self, element_type: ElementType) -> Box<dyn Iterator<Item = u128> + '_> {
+    /// A tensor of so many elements, which are made one by one as they are packed.
+    fn packed(&self, element_type: ElementType, dims: Vec<i64>, count: usize) -> Result<Tensor, TensorError> {
         match self {
-            Contents::Count => Box::new((0..).map(move |i| counted(element_type, i))),
+            Contents::Count => {
+                Tensor::from_element_bits(element_type, dims, (0..).map(|i| counted(element_type, i)).take(count))
+            }
             Contents::Random(seed) => {
                 let mut rng = ChaCha8Rng::seed_from_u64(*seed);
                 // A bool is 0 or 1: other bytes mean nothing, so no runtime has to keep them.
                 let mask = mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() });
-                Box::new(std::iter::repeat_with(move || {
-                    (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())) & mask
-                }))
+                let mut bits = || (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())) & mask;
+                Tensor::from_element_bits(element_type, dims, (0..count).map(|_| bits()))
             }
-            Contents::Special => Box::new(special(element_type).into_iter().cycle()),
-            Contents::Bits(bits) if !bits.is_empty() => Box::new(bits.iter().copied().cycle()),
-            Contents::Bits(_) | Contents::Strings(_) => Box::new(std::iter::repeat(0)),
+            Contents::Special => repeated(element_type, dims, &special(element_type), count),
+            Contents::Bits(bits) if !bits.is_empty() => repeated(element_type, dims, bits, count),
+            Contents::Bits(_) | Contents::Strings(_) => repeated(element_type, dims, &[0], count),
         }
     }
 
@@ -68,17 +68,23 @@ impl Contents {
         match self {
             Contents::Random(seed) => {
                 let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                let mut string = || {
+                let (mut text, mut ends) = (String::new(), Vec::with_capacity(count));
+                for _ in 0..count {
                     let length = rng.next_u32() % 12;
-                    (0..length).map(|_| char::from_u32(rng.next_u32() % 0x11_0000).unwrap_or('\0')).collect::<String>()
-                };
-                (0..count).map(|_| string()).collect()
+                    text.extend((0..length).map(|_| char::from_u32(rng.next_u32() % 0x11_0000).unwrap_or('\0')));
+                    ends.push(text.len());
+                }
+                Strings::from_parts(text.as_bytes(), &ends).expect("each string ends where the next one begins")
             }
             Contents::Special => SPECIAL_STRINGS.iter().cycle().take(count).collect(),
             Contents::Strings(strings) if !strings.is_empty() => strings.iter().cycle().take(count).collect(),
             Contents::Count | Contents::Strings(_) | Contents::Bits(_) => (0..count).map(|i| i.to_string()).collect(),
         }
     }
+}
+
+fn repeated(element_type: ElementType, dims: Vec<i64>, bits: &[u128], count: usize) -> Result<Tensor, TensorError> {
+    Tensor::from_element_bits(element_type, dims, bits.iter().copied().cycle().take(count))
 }
 
 /// Number `i` as an element of a type; types that cannot count as far start again.
