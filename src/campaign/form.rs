@@ -47,7 +47,7 @@ pub(super) mod groups {
         let mut groups = Groups::new();
         for (mismatch, list) in Vec::<(Mismatch, Vec<(Case, u64)>)>::deserialize(from)? {
             for (case, count) in list {
-                groups.insert((mismatch.clone(), Features::of(&case)), Group { case, count });
+                groups.insert((mismatch.clone(), Features::of(&case)), Group::new(case, count));
             }
         }
         Ok(groups)

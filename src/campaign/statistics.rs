@@ -134,7 +134,15 @@ pub struct Tally {
 pub struct Group {
     /// The shortest case that shows it.
     pub case: Case,
+    /// That case as it is written.
+    text: String,
     pub count: u64,
+}
+
+impl Group {
+    pub fn new(case: Case, count: u64) -> Group {
+        Group { text: case.to_string(), case, count }
+    }
 }
 
 impl Statistics {
@@ -203,7 +211,7 @@ impl Statistics {
                         if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
                             *self.explained.entry(place).or_default() += 1;
                         } else {
-                            let group = Group { case: generated.case.clone(), count: 1 };
+                            let group = Group::new(generated.case.clone(), 1);
                             add_group(&mut self.groups, (mismatch, features.clone()), group);
                         }
                     }
@@ -283,14 +291,11 @@ fn add_group(groups: &mut BTreeMap<(Mismatch, Features), Group>, key: (Mismatch,
         }
         Entry::Occupied(mut occupied) => {
             let known = occupied.get_mut();
-            known.count += new.count;
-            let order = |case: &Case| {
-                let text = case.to_string();
-                (text.len(), text)
-            };
-            if order(&new.case) < order(&known.case) {
-                known.case = new.case;
+            let count = known.count + new.count;
+            if (new.text.len(), &new.text) < (known.text.len(), &known.text) {
+                *known = new;
             }
+            known.count = count;
         }
     }
 }
