@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indexmap::{IndexMap, IndexSet};
+use smallvec::SmallVec;
 
 use super::Trigger;
 use super::examine::mismatches;
@@ -151,6 +152,9 @@ enum Chance {
 /// Who is in company: for each node of a model, the cases that are fed to it in turn, by their places.
 type Company = Vec<Vec<usize>>;
 
+/// The jobs of companies, which runtimes that are alike put together alike.
+type Joined = HashMap<Company, Vec<Job>>;
+
 /// What a runtime did with a case, and what is thought of it by itself.
 pub(super) type Done = (Execution, Judgement);
 
@@ -175,7 +179,7 @@ struct Member<'a> {
     /// The place among the cases of the first that has its model: of itself, or of one of its family.
     model: usize,
     /// By their places. `None` if it is always alone.
-    aspects: Option<Vec<usize>>,
+    aspects: Option<SmallVec<[usize; 4]>>,
     features: OnceCell<Features>,
     part: OnceCell<Part>,
     job: OnceCell<Job>,
@@ -280,9 +284,10 @@ impl<'a> Companies<'a> {
         };
         let members: Vec<Member> = cases.iter().enumerate().map(member).collect();
         let mut by_case: Vec<Vec<Option<Done>>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
+        let mut joined = Joined::new();
         for (place, runtime) in runtimes.iter_mut().enumerate() {
             let wanted: Vec<usize> = (0..cases.len()).filter(|&case| is_wanted(case, place)).collect();
-            let done = self.execute_on(place, runtime.as_mut(), &members, &wanted);
+            let done = self.execute_on(place, runtime.as_mut(), &members, &wanted, &mut joined);
             by_case.iter_mut().zip(done).for_each(|(row, done)| row.push(done));
         }
         let in_runtimes = self.times.1.iter().sum::<Duration>().saturating_sub(before);
@@ -296,6 +301,7 @@ impl<'a> Companies<'a> {
         runtime: &mut dyn Runtime,
         members: &[Member],
         wanted: &[usize],
+        joined: &mut Joined,
     ) -> Vec<Option<Done>> {
         let id = runtime.id().clone();
         let mut way = self.divide(place, members, wanted);
@@ -308,8 +314,13 @@ impl<'a> Companies<'a> {
             })
             .collect();
             let single = last(&mut way.alone, AT_A_TIME.saturating_sub(cases));
-            let joined: Vec<Job> = tried.iter().flat_map(|company| jobs(company, members)).collect();
-            let jobs: Vec<&Job> = joined.iter().chain(single.iter().map(|&index| members[index].job())).collect();
+            for company in &tried {
+                if !joined.contains_key(company) {
+                    joined.insert(company.clone(), jobs(company, members));
+                }
+            }
+            let in_company = tried.iter().flat_map(|company| &joined[company]);
+            let jobs: Vec<&Job> = in_company.chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
             let mut executions = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
@@ -607,8 +618,11 @@ fn jobs(company: &Company, members: &[Member]) -> Vec<Job> {
     let parts: Vec<&Part> = company.iter().map(|column| members[column[0]].part(members)).collect();
     let model = model::join(&parts);
     let job = |round| {
-        let fed = company.iter().map(|column| &members[column[column.len().min(round + 1) - 1]]);
-        let feeds = parts.iter().zip(fed).flat_map(|(part, member)| part.feeds(&member.generated.tensors)).collect();
+        let mut feeds = Vec::with_capacity(2 * company.len());
+        for (part, column) in parts.iter().zip(company) {
+            let member = &members[column[column.len().min(round + 1) - 1]];
+            feeds.extend(part.feeds(&member.generated.tensors));
+        }
         Job { model: Arc::clone(&model), feeds, continues: round > 0 }
     };
     (0..rounds(company)).map(job).collect()
