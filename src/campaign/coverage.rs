@@ -12,7 +12,7 @@ use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, sentences};
+use crate::verdict::{Discrepancy, Judgement, sentences};
 
 /// What was reached, counted while a campaign runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -37,8 +37,9 @@ struct CellCoverage {
     runtimes: Row,
     /// The shortest case; `None` in a part if it is another part's.
     sample: Option<String>,
-    /// What went wrong, by runtime, each with the shortest case.
-    findings: BTreeMap<String, String>,
+    /// What went wrong, by the place of the runtime, each with the shortest case.
+    #[serde(with = "form::pairs")]
+    findings: BTreeMap<(usize, Vec<Discrepancy>), String>,
 }
 
 /// What a runtime did with some cases.
@@ -129,13 +130,12 @@ impl Coverage {
         let new = || CellCoverage { runtimes: runtimes(), sample: None, findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);
-        let is_better = |kept: &String| fits(case, kept.len()) && is_shorter(&case.to_string(), kept);
-        if cell.sample.as_ref().is_none_or(is_better) {
-            cell.sample = Some(case.to_string());
-        }
-        for (id, judgement) in ids.iter().zip(&examination.judgements) {
+        let mut text = Text { case, exceeds: 0 };
+        text.replace_longer(cell.sample.get_or_insert_with(|| case.to_string()));
+        for (index, judgement) in examination.judgements.iter().enumerate() {
             if let Judgement::Wrong(found) = judgement {
-                keep_shortest(&mut cell.findings, format!("{id} {}", sentences(found)), case.to_string());
+                let kept = cell.findings.entry((index, found.clone()));
+                text.replace_longer(kept.or_insert_with(|| case.to_string()));
             }
         }
     }
@@ -154,7 +154,10 @@ impl Coverage {
                         mine.sample = theirs.sample;
                     }
                     for (finding, case) in theirs.findings {
-                        keep_shortest(&mut mine.findings, finding, case);
+                        let kept = mine.findings.entry(finding).or_insert_with(|| case.clone());
+                        if is_shorter(&case, kept) {
+                            *kept = case;
+                        }
                     }
                 }
             }
@@ -177,8 +180,9 @@ impl Coverage {
 
     /// Whether all that was counted was counted of so many runtimes.
     pub(super) fn is_of(&self, runtimes: usize) -> bool {
-        let cells = self.cells.values().map(|cell| &cell.runtimes);
-        cells.chain(self.rules.values()).all(|row| row.0.len() == runtimes)
+        let mut rows = self.cells.values().map(|cell| &cell.runtimes).chain(self.rules.values());
+        let mut findings = self.cells.values().flat_map(|cell| cell.findings.keys());
+        rows.all(|row| row.0.len() == runtimes) && findings.all(|(place, _)| *place < runtimes)
     }
 
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
@@ -195,7 +199,7 @@ impl Coverage {
                         element_type: element_type.name().to_owned(),
                         runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.0.clone()),
                         sample: reached.and_then(|c| c.sample.clone()),
-                        findings: reached.map(|c| c.findings.clone()).unwrap_or_default(),
+                        findings: reached.map(|c| c.told(ids)).unwrap_or_default(),
                     });
                 }
             }
@@ -215,16 +219,43 @@ impl Coverage {
     }
 }
 
+impl CellCoverage {
+    /// What went wrong in sentences, each with the shortest case.
+    fn told(&self, ids: &[RuntimeId]) -> BTreeMap<String, String> {
+        let told = |((place, found), case): (&(usize, Vec<Discrepancy>), &String)| {
+            (format!("{} {}", ids[*place], sentences(found)), case.clone())
+        };
+        self.findings.iter().map(told).collect()
+    }
+}
+
 impl Row {
     fn add(&mut self, other: &Row) {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.add(*theirs));
     }
 }
 
-fn keep_shortest(findings: &mut BTreeMap<String, String>, finding: String, case: String) {
-    let kept = findings.entry(finding).or_insert_with(|| case.clone());
-    if is_shorter(&case, kept) {
-        *kept = case;
+/// The text of a case. No more of it is written than tells whether it is short, since that is asked of every case.
+struct Text<'a> {
+    case: &'a Case,
+    /// It is longer than so many bytes.
+    exceeds: usize,
+}
+
+impl Text<'_> {
+    /// Puts it in place of one that is longer, or that is as long and comes later in the alphabet.
+    fn replace_longer(&mut self, kept: &mut String) {
+        if kept.len() <= self.exceeds {
+            return;
+        }
+        if write!(Room(kept.len()), "{}", self.case).is_err() {
+            self.exceeds = kept.len();
+            return;
+        }
+        let text = self.case.to_string();
+        if is_shorter(&text, kept) {
+            *kept = text;
+        }
     }
 }
 
@@ -236,12 +267,6 @@ impl fmt::Write for Room {
         self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
         Ok(())
     }
-}
-
-/// Whether the text of a case is of so many bytes at the most. No more of it is written than tells, since this is asked of
-/// every case.
-fn fits(case: &Case, bytes: usize) -> bool {
-    write!(Room(bytes), "{case}").is_ok()
 }
 
 /// Whether a case is shorter than another, or comes first in the alphabet of equally long ones.
