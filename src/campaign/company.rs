@@ -18,7 +18,7 @@ use crate::case::{Case, Features, Generated, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
 use crate::runtime::{Declaration, Execution, Gap, Outcome, Runtime, RuntimeId};
-use crate::tensor::ElementType;
+use crate::tensor::{ElementType, Tensor};
 use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 
 /// The most elements that an operand of a case in company has: beyond that, copying them is all that takes time.
@@ -200,6 +200,11 @@ impl<'a> Member<'a> {
         Member { aspects: aspects.map(|aspects| aspects.into_iter().map(place).collect()), ..self }
     }
 
+    /// The dims of its operands.
+    fn dims(&self) -> impl Iterator<Item = &[i64]> {
+        self.generated.tensors.iter().flatten().map(Tensor::dims)
+    }
+
     fn features(&self) -> &Features {
         self.features.get_or_init(|| Features::of(&self.generated.case))
     }
@@ -304,7 +309,7 @@ impl<'a> Companies<'a> {
         joined: &mut Joined,
     ) -> Vec<Option<Done>> {
         let id = runtime.id().clone();
-        let mut way = self.divide(place, members, wanted);
+        let mut way = self.divide(place, &id, members, wanted);
         while !way.companies.is_empty() || !way.alone.is_empty() {
             let mut cases = 0;
             let tried: Vec<Company> = std::iter::from_fn(|| {
@@ -405,7 +410,7 @@ impl<'a> Companies<'a> {
     }
 
     /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
-    fn divide<'m, 'c>(&self, place: usize, members: &'m [Member<'c>], wanted: &[usize]) -> Way<'m, 'c> {
+    fn divide<'m, 'c>(&self, place: usize, id: &RuntimeId, members: &'m [Member<'c>], wanted: &[usize]) -> Way<'m, 'c> {
         let done = members.iter().map(|_| None).collect();
         let (companies, alone, followers, suspects) = Default::default();
         let mut way = Way { place, members, companies, alone, followers, done, suspects };
@@ -420,7 +425,12 @@ impl<'a> Companies<'a> {
         }
         // Those that are fed in turn are apart from those that are fed once, which would be fed the same again each time.
         let mut groups: BTreeMap<(Versions, bool), Company> = BTreeMap::new();
+        let is_pinned = id.is_pinned();
         for ((model, chance), mut column) in columns {
+            if is_pinned {
+                // One load serves all that are fed the same dims, if they follow each other.
+                column.sort_by(|&one, &other| members[one].dims().cmp(members[other].dims()));
+            }
             match chance {
                 Chance::Good => {
                     let versions = Versions::of(&members[model].generated.case);
@@ -437,7 +447,9 @@ impl<'a> Companies<'a> {
         }
         for mut group in groups.into_values() {
             group.sort_by_key(|column| std::cmp::Reverse(column.len()));
-            for company in group.chunks(self.most) {
+            // Where a model is loaded for each round, other nodes bring nothing.
+            let most = if is_pinned && group[0].len() > 1 { 1 } else { self.most };
+            for company in group.chunks(most) {
                 match company {
                     [column] if column.len() == 1 => way.alone.extend(column),
                     _ => way.companies.push(company.to_vec()),

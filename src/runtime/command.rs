@@ -29,6 +29,7 @@ pub(super) static KIND: Kind = Kind {
     name: "command",
     version: "",
     configurations: &[""],
+    pinned: &[],
     supply: Supply::Program,
     known: "",
     open: |row| Ok(Box::new(start(row, Limits::default())?.ready()?)),

@@ -17,6 +17,7 @@ pub(super) static KIND: Kind = Kind {
     name: "in-house",
     version: env!("CARGO_PKG_VERSION"),
     configurations: &[""],
+    pinned: &[],
     supply: Supply::Linked,
     known: include_str!("../../known/in-house.toml"),
     open: |row| Ok(Box::new(InHouse { id: row.id.clone(), kept: None })),

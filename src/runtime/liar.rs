@@ -35,6 +35,7 @@ pub(super) static KIND: Kind = Kind {
     name: "liar",
     version: "0",
     configurations: &["fatal"],
+    pinned: &[],
     supply: Supply::Linked,
     known: "",
     open: |row| Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults: FATAL.to_vec(), is_by_node: true })),

@@ -56,6 +56,8 @@ pub struct Kind {
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
+    /// Those of them that declare the inputs of a model as what they are fed, so that it is loaded anew for other dims.
+    pub pinned: &'static [&'static str],
     pub supply: Supply,
     /// The entries of the known-issue ledger that the program is built with.
     pub known: &'static str,
@@ -122,6 +124,12 @@ impl RuntimeId {
         } else {
             format!("{}@{}", self.name, self.version)
         }
+    }
+
+    /// Whether it loads a model anew for whatever it is fed with other dims.
+    pub fn is_pinned(&self) -> bool {
+        let mut pinned = kinds().filter(|kind| kind.name == self.name).flat_map(|kind| kind.pinned);
+        pinned.any(|configuration| *configuration == self.configuration)
     }
 
     /// The same with its version, for people.

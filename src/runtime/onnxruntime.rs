@@ -25,6 +25,7 @@ pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
     version: provision::ONNXRUNTIME_VERSION,
     configurations: &["disabled", "all"],
+    pinned: &[],
     supply: Supply::Library,
     known: include_str!("../../known/onnxruntime.toml"),
     open,

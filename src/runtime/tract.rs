@@ -18,6 +18,7 @@ pub static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
     configurations: &["typed", "optimized", "pinned"],
+    pinned: &["pinned"],
     supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
     open: |row| {
@@ -25,7 +26,7 @@ pub static KIND: Kind = Kind {
             id: row.id.clone(),
             onnx: tract_onnx::onnx(),
             optimize: row.id.configuration != "typed",
-            pin: row.id.configuration == "pinned",
+            pin: row.id.is_pinned(),
             kept: None,
         }))
     },
