@@ -391,6 +391,53 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
     assert_eq!(asked, [1 + variants, 1 + variants, 1], "what a variant comes to depends on all configurations");
 }
 
+/// Keeps for each job whether it continues another, the dims that are fed, and the number of nodes that were answered.
+struct Noting {
+    id: RuntimeId,
+    honest: Box<dyn Runtime>,
+    log: Arc<Mutex<Vec<Noted>>>,
+}
+
+type Noted = (bool, Vec<Vec<i64>>, usize);
+
+impl Runtime for Noting {
+    fn id(&self) -> &RuntimeId {
+        &self.id
+    }
+
+    fn execute(&mut self, job: &Job) -> Execution {
+        let execution = self.honest.execute(job);
+        let nodes = if let Outcome::Answer(outputs) = &execution.outcome { outputs.len() } else { 0 };
+        let dims = job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
+        self.log.lock().unwrap().push((job.continues, dims, nodes));
+        execution
+    }
+}
+
+#[cfg(feature = "tract")]
+#[test]
+fn a_pinned_configuration_is_fed_one_node_in_the_order_of_dims() {
+    let noted = |configuration: &str| {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let id = RuntimeId { name: "tract".into(), version: "1".into(), configuration: configuration.into() };
+        let open = || {
+            let noting = Noting { id: id.clone(), honest: liar::honest()?, log: Arc::clone(&log) };
+            Ok(vec![liar::honest()?, Box::new(noting) as Box<dyn Runtime>])
+        };
+        let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
+        run(&options(&source, Some(9000), 1), None, &open, &AtomicBool::new(false), &|_| {}).unwrap();
+        std::mem::take(&mut *log.lock().unwrap())
+    };
+    let sessions = |log: &[Noted]| -> Vec<Vec<Noted>> {
+        log.chunk_by(|_, (continues, ..)| *continues).filter(|rounds| rounds.len() > 1).map(<[_]>::to_vec).collect()
+    };
+    let is_sorted = |rounds: &Vec<Noted>| rounds.is_sorted_by_key(|(_, dims, _)| dims.clone());
+    let has_one_node = |rounds: &Vec<Noted>| rounds.iter().all(|(.., nodes)| *nodes <= 1);
+    let (usual, pinned) = (sessions(&noted("optimized")), sessions(&noted("pinned")));
+    assert!(usual.len() > 50 && !usual.iter().all(is_sorted) && !usual.iter().all(has_one_node));
+    assert!(pinned.len() > usual.len() && pinned.iter().all(is_sorted) && pinned.iter().all(has_one_node));
+}
+
 #[test]
 fn findings_do_not_depend_on_company() {
     let wrong = |company: usize| {

@@ -26,7 +26,7 @@ pub static KIND: Kind = Kind {
             id: row.id.clone(),
             onnx: tract_onnx::onnx(),
             optimize: row.id.configuration != "typed",
-            pin: row.id.is_pinned(),
+            pin: row.id.configuration == "pinned",
             kept: None,
         }))
     },
