@@ -23,7 +23,7 @@ const FIXED: &[&str] = &[
     "tract-flatten-refuses-valid-0abadd",
     "tract-reshape-accepts-invalid-5bd26a",
     "tract-reshape-accepts-invalid-62d87a",
-    "tract-reshape-hang-596545",
+    "tract-reshape-hang-39f72c",
     "tract-reshape-panic-230e55",
     "tract-reshape-panic-945120",
     "tract-reshape-panic-a206e4",

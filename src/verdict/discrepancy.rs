@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Discrepancy {
     /// Its process came to an end.
     Crash,
-    /// It did not come to an end.
+    /// It gave no answer within the time limit.
     Hang,
     /// It took more memory than it may.
     Memory,
@@ -46,7 +46,7 @@ pub enum Discrepancy {
 /// How bad a discrepancy is, the worst first. Its names are those of the command line too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Severity {
-    /// A crash, a hang, memory without end, or an answer that cannot be read.
+    /// A crash, no answer within the time limit, too much memory, or an answer that cannot be read.
     Crash,
     Panic,
     WrongAnswer,
@@ -62,8 +62,8 @@ impl Discrepancy {
         use Discrepancy::*;
         match self {
             Crash => ("crash", Severity::Crash, "ends its process"),
-            Hang => ("hang", Severity::Crash, "does not come to an end"),
-            Memory => ("memory", Severity::Crash, "takes memory without end"),
+            Hang => ("hang", Severity::Crash, "gives no answer within the time limit"),
+            Memory => ("memory", Severity::Crash, "takes more memory than its limit"),
             Garbage => ("garbage", Severity::Crash, "answers what cannot be read"),
             Panic => ("panic", Severity::Panic, "panics"),
             WrongCount => ("wrong-count", Severity::WrongAnswer, "gives another number of outputs"),

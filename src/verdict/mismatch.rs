@@ -76,11 +76,12 @@ impl Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} {}", self.runtime, self.operator, sentences(&self.discrepancies))?;
+        let wrong = sentences(&self.discrepancies);
+        write!(f, "{} of {} {wrong}", self.runtime, self.operator)?;
         if let Some(rule) = self.rule {
             write!(f, " ({rule})")?;
         }
-        if self.reaction.is_empty() { Ok(()) } else { write!(f, ": {}", self.reaction) }
+        if self.reaction.is_empty() || self.reaction == wrong { Ok(()) } else { write!(f, ": {}", self.reaction) }
     }
 }
 
@@ -115,8 +116,8 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
         Outcome::Crashed { signal: Some(9) } => "is killed",
         Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
         Outcome::Crashed { .. } => "ends its process",
-        Outcome::TimedOut => "does not come to an end",
-        Outcome::OutOfMemory => "takes memory without end",
+        Outcome::TimedOut => "gives no answer within the time limit",
+        Outcome::OutOfMemory => "takes more memory than its limit",
         Outcome::Garbled => "answers what cannot be read",
         Outcome::Panicked { stage: Stage::Load } => "panics at load",
         Outcome::Panicked { stage: Stage::Run } => "panics at run",
@@ -143,6 +144,8 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Gap::DynamicShape => "needs shapes that are known at load",
             Gap::Unstated => "lacks something",
             Gap::Process => "has no process to run in",
+            Gap::LeftOut => "was left out, since a case like it had ended its process",
+            Gap::BackedOff => "was left out, since most of its jobs had ended its process",
         },
     }
 }

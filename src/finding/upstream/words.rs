@@ -92,8 +92,8 @@ pub(super) fn did(execution: &Execution) -> String {
         Outcome::Panicked { stage } => format!("panics {}: {}", at(stage), message()),
         Outcome::Crashed { signal: Some(signal) } => format!("is ended by signal {signal}"),
         Outcome::Crashed { signal: None } => "ends its process".to_owned(),
-        Outcome::TimedOut => "does not come to an end".to_owned(),
-        Outcome::OutOfMemory => "takes memory without end".to_owned(),
+        Outcome::TimedOut => "gives no answer within the time limit".to_owned(),
+        Outcome::OutOfMemory => "takes more memory than its limit".to_owned(),
         Outcome::Garbled => "gives something that cannot be read".to_owned(),
     }
 }

@@ -175,7 +175,7 @@ fn apart() -> ExitCode {
             }
             None if begin.elapsed() > LIMIT => {
                 let _ = child.kill();
-                println!("WRONG: tract does not come to an end within {LIMIT:?}; expected is {EXPECTED}");
+                println!("WRONG: tract gives no answer within {LIMIT:?}; expected is {EXPECTED}");
                 return ExitCode::FAILURE;
             }
             None => sleep(Duration::from_millis(20)),

@@ -205,7 +205,7 @@ def apart():
     try:
         child = subprocess.run([sys.executable, __file__, "here"], timeout=limit)
     except subprocess.TimeoutExpired:
-        print(f"WRONG: {VERSION} does not come to an end within {limit} s; expected is {EXPECTED}")
+        print(f"WRONG: {VERSION} gives no answer within {limit} s; expected is {EXPECTED}")
         return 1
     if child.returncode not in (0, 1):
         print(f"WRONG: {VERSION} ends its process with status {child.returncode}; expected is {EXPECTED}")
