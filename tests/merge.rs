@@ -53,12 +53,14 @@ fn shards_merged_in_whichever_way_are_the_whole() {
         (error, files(&folder.join(output)))
     };
     let (error, at_once) = merge(&["3", "1", "4", "2"], "at-once");
-    assert!(!error.contains("Shard") && !error.contains("add nothing"), "{error}");
+    assert!(!error.contains("shard") && !error.contains("add nothing"), "{error}");
     let whole = files_without_cost(&folder.join("whole"));
     assert!(files_without_cost(&folder.join("at-once")) == whole, "not what the undivided campaign comes to");
 
-    let (error, _) = merge(&["2", "3"], "half");
-    assert!(error.contains("Shard 1/4") && error.contains("Shard 4/4") && error.contains("is not there"), "{error}");
+    assert_refused(folder, &["merge", "2", "3", "--output", "half"], "merge what there is with --incomplete");
+    assert!(!folder.join("half").exists());
+    let (error, _) = merge(&["2", "3", "--incomplete"], "half");
+    assert!(error.contains("shard 1/4") && error.contains("shard 4/4") && error.contains("is not there"), "{error}");
     let (error, in_steps) = merge(&["4", "half", "2", "1", "half"], "in-steps");
     assert!(error.contains("add nothing, since all their cases are in others: 3"), "{error}");
     assert!(in_steps == at_once, "not what one merge comes to");
@@ -167,15 +169,17 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
         assert_refused(folder, &campaign, "seeds holds several campaigns that were merged");
     }
 
-    // A shard that was killed is merged as far as it came, and said to be so.
+    // A shard that was stopped is merged as far as it came if that is asked for, and said to be so.
     let journal = folder.join("second/journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
     let (parts, _ended) = text.trim_end().rsplit_once('\n').unwrap();
     fs::write(&journal, format!("{parts}\n")).unwrap();
-    let error = assert_runs(folder, 0, &["merge", "second", "first", "--output", "killed"]);
-    assert!(error.contains("Shard 2/2 ") && error.contains("was killed after 224 cases"), "{error}");
-    let text = fs::read_to_string(folder.join("killed/summary.md")).unwrap();
-    assert!(text.contains("**Incomplete**: shard 2/2 was killed after 224 cases"), "{text}");
+    refused(&["second", "first"], "shard 2/2 of {");
+    let error = assert_runs(folder, 0, &["merge", "second", "first", "--incomplete", "--output", "stopped"]);
+    assert!(error.contains("shard 2/2 ") && error.contains("was stopped after 224 cases"), "{error}");
+    let text = fs::read_to_string(folder.join("stopped/summary.md")).unwrap();
+    assert!(text.contains("**Incomplete**: shard 2/2 was stopped after 224 cases"), "{text}");
+    assert_eq!(summary(&folder.join("stopped"))["complete"], false);
 
     fs::write(&journal, parts.replacen("\"agreed\"", "\"agreeb\"", 1) + "\n").unwrap();
     refused(&["first", "second"], "journal.jsonl, line 2: its checksum is another");

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use indexmap::{IndexMap, IndexSet};
 use smallvec::SmallVec;
 
-use super::Trigger;
 use super::examine::mismatches;
+use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
+use super::{Reduced, Trigger};
 use crate::case::{Case, Features, Generated, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
-use crate::runtime::{Declaration, Execution, Gap, Outcome, Runtime, RuntimeId};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Runtime, RuntimeId, Stop};
 use crate::tensor::{ElementType, Tensor};
 use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 
@@ -49,6 +50,24 @@ pub struct Companies<'a> {
     found: BTreeMap<(usize, String), Vec<Case>>,
     /// The time since it was last asked for: spent on models and on what came of them, and in each runtime.
     times: (Duration, Vec<Duration>),
+    failures: Failures<'a>,
+    /// When work under way is given up.
+    stop: Stop,
+    /// For cases that are likely to end a process.
+    budget: Budget,
+    /// What cases that ended a process were reduced to since this was last asked for.
+    reduced: Vec<Reduced>,
+}
+
+/// What is done about a case that ended the process of a runtime, as it seems.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failures<'a> {
+    /// It is executed alone in a new process with all of its time, and so is every case like it.
+    Confirm,
+    /// Nothing: whoever asks confirms what he makes of it.
+    Believe,
+    /// It is reduced and confirmed, and cases like it are left out if they take too long.
+    LookInto(&'a Quarantine),
 }
 
 /// What a runtime has been seen to answer, and what has kept it from that.
@@ -166,6 +185,8 @@ struct Way<'m, 'c> {
     /// What is still to be run, in company and alone.
     companies: Vec<Company>,
     alone: Vec<usize>,
+    /// Cases that are likely to end the process.
+    doubtful: Vec<usize>,
     /// By one that is alone: others of its model, who come to the same if it is the model that it fails for.
     followers: HashMap<usize, Vec<usize>>,
     done: Vec<Option<Done>>,
@@ -246,7 +267,26 @@ impl<'a> Companies<'a> {
             experience: Vec::new(),
             found: BTreeMap::new(),
             times: Default::default(),
+            failures: Failures::Confirm,
+            stop: Stop::default(),
+            budget: Budget::new(),
+            reduced: Vec::new(),
         }
+    }
+
+    /// The same, which does another thing about failures and ends when it is to stop.
+    pub(crate) fn with_failures(self, failures: Failures<'a>, stop: &Stop) -> Companies<'a> {
+        Companies { failures, stop: stop.clone(), ..self }
+    }
+
+    /// The same for cases that are each alone.
+    pub(super) fn alone(&self) -> Companies<'a> {
+        Companies::new(1, &[], &[]).with_failures(self.failures, &self.stop)
+    }
+
+    /// What cases that ended a process were reduced to since this was last called.
+    pub(super) fn take_reduced(&mut self) -> Vec<Reduced> {
+        std::mem::take(&mut self.reduced)
     }
 
     /// Whether a case may be executed otherwise than alone.
@@ -264,14 +304,14 @@ impl<'a> Companies<'a> {
         std::mem::take(&mut self.times)
     }
 
-    /// What each runtime does with each case, by case. A runtime is spared the cases that are not wanted of it; both are given
-    /// by their places.
+    /// What each runtime does with each case, by case; nothing if it was stopped. A runtime is spared the cases that are not
+    /// wanted of it; both are given by their places.
     pub(super) fn execute<'c>(
         &mut self,
         cases: &'c [Generated],
         runtimes: &mut [Box<dyn Runtime>],
         is_wanted: &dyn Fn(usize, usize) -> bool,
-    ) -> Vec<Vec<Option<Done>>> {
+    ) -> Option<Vec<Vec<Option<Done>>>> {
         let began = Instant::now();
         if self.experience.is_empty() {
             let releases = runtimes.iter().map(|runtime| runtime.id().release());
@@ -292,12 +332,12 @@ impl<'a> Companies<'a> {
         let mut joined = Joined::new();
         for (place, runtime) in runtimes.iter_mut().enumerate() {
             let wanted: Vec<usize> = (0..cases.len()).filter(|&case| is_wanted(case, place)).collect();
-            let done = self.execute_on(place, runtime.as_mut(), &members, &wanted, &mut joined);
+            let done = self.execute_on(place, runtime.as_mut(), &members, &wanted, &mut joined)?;
             by_case.iter_mut().zip(done).for_each(|(row, done)| row.push(done));
         }
         let in_runtimes = self.times.1.iter().sum::<Duration>().saturating_sub(before);
         self.times.0 += began.elapsed().saturating_sub(in_runtimes);
-        by_case
+        Some(by_case)
     }
 
     fn execute_on(
@@ -307,18 +347,30 @@ impl<'a> Companies<'a> {
         members: &[Member],
         wanted: &[usize],
         joined: &mut Joined,
-    ) -> Vec<Option<Done>> {
+    ) -> Option<Vec<Option<Done>>> {
         let id = runtime.id().clone();
         let mut way = self.divide(place, &id, members, wanted);
-        while !way.companies.is_empty() || !way.alone.is_empty() {
+        let mut known = Arc::default();
+        loop {
+            if self.stop.is_due() {
+                return None;
+            }
+            self.set_aside(&id, &mut way, &mut known);
+            if let Some(index) = way.doubtful.pop() {
+                self.try_doubtful(runtime, &mut way, index);
+                continue;
+            }
+            if way.companies.is_empty() && way.alone.is_empty() {
+                break;
+            }
             let mut cases = 0;
-            let tried: Vec<Company> = std::iter::from_fn(|| {
+            let mut tried: Vec<Company> = std::iter::from_fn(|| {
                 let company = way.companies.pop_if(|_| cases < AT_A_TIME)?;
                 cases += company.iter().map(Vec::len).sum::<usize>();
                 Some(company)
             })
             .collect();
-            let single = last(&mut way.alone, AT_A_TIME.saturating_sub(cases));
+            let mut single = last(&mut way.alone, AT_A_TIME.saturating_sub(cases));
             for company in &tried {
                 if !joined.contains_key(company) {
                     joined.insert(company.clone(), jobs(company, members));
@@ -327,30 +379,132 @@ impl<'a> Companies<'a> {
             let in_company = tried.iter().flat_map(|company| &joined[company]);
             let jobs: Vec<&Job> = in_company.chain(single.iter().map(|&index| members[index].job())).collect();
             let began = Instant::now();
-            let mut executions = runtime.execute_all(&jobs).into_iter();
+            let mut executions = runtime.execute_all(&jobs);
             self.times.1[place] += began.elapsed();
-            for company in tried {
-                let executions = executions.by_ref().take(rounds(&company));
-                self.come_in_company(&id, &mut way, &company, executions);
+            self.tally(&id, place, &executions);
+            for company in tried.drain(..) {
+                let rounds = rounds(&company);
+                let own = executions.drain(..rounds.min(executions.len()));
+                if own.len() == 0 {
+                    way.companies.push(company);
+                } else {
+                    self.come_in_company(&id, &mut way, &company, own);
+                }
             }
+            // The list ends with whatever ended the process.
+            way.alone.extend(single.drain(executions.len()..));
             for (index, execution) in single.into_iter().zip(executions) {
+                let execution = if execution.outcome.ends_process() {
+                    let began = Instant::now();
+                    let execution = self.look_into(runtime, place, &members[index], execution);
+                    self.times.1[place] += began.elapsed();
+                    execution
+                } else {
+                    execution
+                };
                 self.come_alone(&mut way, index, execution);
             }
         }
         let Way { done, suspects, .. } = way;
         assert!(wanted.iter().all(|&index| done[index].is_some()), "every case is executed");
         self.confirm(place, runtime, members, &done, suspects);
-        done
+        Some(done)
     }
 
-    /// Takes what came of each round of a company.
+    /// Sets aside what is left out, and what is likely to end the process, if more is known of that than before.
+    fn set_aside(&self, id: &RuntimeId, way: &mut Way, known: &mut Arc<Known>) {
+        let Failures::LookInto(quarantine) = self.failures else { return };
+        let before = std::mem::replace(known, quarantine.known());
+        if Arc::ptr_eq(&before, known) || known.is_empty() {
+            return;
+        }
+        let (members, release) = (way.members, id.release());
+        let is_doubtful = |index: usize| {
+            let member = &members[index];
+            let operator = member.generated.case.operator.name;
+            known.is_out(way.place) || known.like(&release, operator, member.features()).is_some()
+        };
+        for company in &mut way.companies {
+            for column in company.iter_mut() {
+                way.doubtful.extend(column.extract_if(.., |&mut index| is_doubtful(index)));
+            }
+            company.retain(|column| !column.is_empty());
+        }
+        way.companies.retain(|company| !company.is_empty());
+        let mut alone = std::mem::take(&mut way.alone);
+        while let Some(index) = alone.pop() {
+            if is_doubtful(index) {
+                way.doubtful.push(index);
+                alone.extend(way.followers.remove(&index).into_iter().flatten());
+            } else {
+                way.alone.push(index);
+            }
+        }
+        way.alone.reverse();
+    }
+
+    /// Takes a case that is likely to end the process: it has a short time, if there is any.
+    fn try_doubtful(&mut self, runtime: &mut dyn Runtime, way: &mut Way, index: usize) {
+        let Failures::LookInto(quarantine) = self.failures else { return };
+        let (member, known, place) = (&way.members[index], quarantine.known(), way.place);
+        let execution = if known.is_out(place) {
+            left_out(Gap::BackedOff)
+        } else if !self.budget.is_left() {
+            left_out(Gap::LeftOut)
+        } else {
+            let began = Instant::now();
+            let execution = runtime.execute_all(&[member.job()]).pop();
+            self.tally(runtime.id(), place, execution.as_slice());
+            // It was stopped, if there is none.
+            let execution = match execution.unwrap_or_else(|| left_out(Gap::LeftOut)) {
+                failed if failed.outcome.ends_process() => self.look_into(runtime, place, member, failed),
+                other => other,
+            };
+            self.budget.spend(began.elapsed());
+            self.times.1[place] += began.elapsed();
+            execution
+        };
+        self.come_alone(way, index, execution);
+    }
+
+    fn tally(&self, id: &RuntimeId, place: usize, executions: &[Execution]) {
+        if let Failures::LookInto(quarantine) = self.failures {
+            let ended = executions.iter().filter(|execution| execution.outcome.ends_process()).count();
+            quarantine.count(place, id, executions.len() as u64, ended as u64);
+        }
+    }
+
+    /// What a runtime does with a case that seems to end its process.
+    fn look_into(&mut self, runtime: &mut dyn Runtime, place: usize, member: &Member, seen: Execution) -> Execution {
+        let quarantine = match self.failures {
+            Failures::Believe => return seen,
+            Failures::Confirm => return runtime.execute(member.job()),
+            Failures::LookInto(quarantine) => quarantine,
+        };
+        let (case, release) = (&member.generated.case, runtime.id().release());
+        let is_known = quarantine.known().like(&release, case.operator.name, member.features()).is_some();
+        match quarantine.look_into(case, &seen.outcome, runtime, &self.stop) {
+            Some(proven) if proven.execution.outcome == seen.outcome => {
+                let Proven { case, execution, .. } = proven;
+                let message = execution.message.clone();
+                if !is_known {
+                    self.reduced.push(Reduced { place, case, execution });
+                }
+                Execution { message, ..seen }
+            }
+            _ => runtime.execute(member.job()),
+        }
+    }
+
+    /// Takes the executions of the first rounds of a company.
     fn come_in_company(
         &mut self,
         id: &RuntimeId,
         way: &mut Way,
         company: &Company,
-        executions: impl Iterator<Item = Execution>,
+        executions: impl ExactSizeIterator<Item = Execution>,
     ) {
+        let tried = executions.len();
         // Whoever was in a round that failed as a whole.
         let mut rest: Company = company.iter().map(|_| vec![]).collect();
         let mut declared = Declared::default();
@@ -360,29 +514,39 @@ impl<'a> Companies<'a> {
                     for (&index, mut execution) in in_round(company, round).zip(parts).filter_map(present) {
                         way.members[index].share_with(&mut execution);
                         let judgement = way.members[index].judge(&execution);
-                        if self.counts(id, &way.members[index], &execution, &judgement) {
+                        let is_certain = !execution.outcome.ends_process();
+                        if is_certain && self.counts(id, &way.members[index], &execution, &judgement) {
                             self.keep(way, index, execution, judgement);
                         } else {
                             way.alone.push(index);
-                            way.suspects.push((until(company, round), Suspicion::Member(index, execution)));
+                            if is_certain {
+                                way.suspects.push((until(company, round), Suspicion::Member(index, execution)));
+                            }
                         }
                     }
                 }
                 Err(execution) => {
+                    let ends_process = execution.outcome.ends_process();
                     if rest.iter().all(Vec::is_empty) {
                         way.suspects.push((until(company, round), Suspicion::Whole(execution)));
                     }
-                    rest.iter_mut().zip(in_round(company, round)).for_each(|(rest, index)| rest.extend(index));
+                    if ends_process {
+                        // To look for the culprit by halves would end several processes more.
+                        way.alone.extend(in_round(company, round).flatten());
+                    } else {
+                        rest.iter_mut().zip(in_round(company, round)).for_each(|(rest, index)| rest.extend(index));
+                    }
                 }
             }
         }
+        let later: Company = company.iter().filter_map(|column| column.get(tried..)).map(<[usize]>::to_vec).collect();
         let (left, right) = rest.split_at(rest.len() / 2);
-        for half in [left, right] {
-            let half: Company = half.iter().filter(|column| !column.is_empty()).cloned().collect();
-            match &half[..] {
+        for part in [left, right, &later] {
+            let part: Company = part.iter().filter(|column| !column.is_empty()).cloned().collect();
+            match &part[..] {
                 [] => {}
                 [column] if column.len() == 1 => way.alone.extend(column),
-                _ => way.companies.push(half),
+                _ => way.companies.push(part),
             }
         }
     }
@@ -397,6 +561,7 @@ impl<'a> Companies<'a> {
                     self.keep(way, follower, execution.clone(), judgement);
                 }
             }
+            Some(followers) if execution.outcome.ends_process() => way.alone.extend(followers),
             Some(followers) => way.companies.push(vec![followers]),
             None => {}
         }
@@ -412,8 +577,8 @@ impl<'a> Companies<'a> {
     /// Companies of cases of the same versions that are likely to be answered, or else of one model; and those that go alone.
     fn divide<'m, 'c>(&self, place: usize, id: &RuntimeId, members: &'m [Member<'c>], wanted: &[usize]) -> Way<'m, 'c> {
         let done = members.iter().map(|_| None).collect();
-        let (companies, alone, followers, suspects) = Default::default();
-        let mut way = Way { place, members, companies, alone, followers, done, suspects };
+        let (companies, alone, doubtful, followers, suspects) = Default::default();
+        let mut way = Way { place, members, companies, alone, doubtful, followers, done, suspects };
         if !self.are_possible() {
             way.alone = wanted.to_vec();
             return way;

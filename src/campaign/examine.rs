@@ -63,26 +63,26 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
 
 /// Executes and judges cases, each alone, with one call to each runtime for all of them.
 pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Vec<Examination> {
-    examine_together(cases, runtimes, ids, &mut Companies::new(1, &[], &[]))
+    examine_together(cases, runtimes, ids, &mut Companies::new(1, &[], &[])).unwrap_or_default()
 }
 
-/// Executes and judges cases, in company where that is likely to go well.
+/// Executes and judges cases, in company where that is likely to go well; nothing if it was stopped.
 pub fn examine_together(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     companies: &mut Companies,
-) -> Vec<Examination> {
-    let mut examinations = execute_and_compare(cases, runtimes, ids, companies);
+) -> Option<Vec<Examination>> {
+    let mut examinations = execute_and_compare(cases, runtimes, ids, companies)?;
     // Where a runtime is only at odds with itself, it may have been alone one time and in company the other.
     let (places, doubtful): (Vec<usize>, Vec<Generated>) =
         (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
     if companies.are_possible() && !doubtful.is_empty() {
-        let again = execute_and_compare(&doubtful, runtimes, ids, &mut Companies::new(1, &[], &[]));
+        let again = execute_and_compare(&doubtful, runtimes, ids, &mut companies.alone())?;
         places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
     }
-    recognize_truncation(cases, runtimes, ids, companies, &mut examinations);
-    examinations
+    recognize_truncation(cases, runtimes, ids, companies, &mut examinations)?;
+    Some(examinations)
 }
 
 fn execute_and_compare(
@@ -90,16 +90,16 @@ fn execute_and_compare(
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     companies: &mut Companies,
-) -> Vec<Examination> {
-    let executed = cases.iter().zip(companies.execute(cases, runtimes, &|_, _| true));
+) -> Option<Vec<Examination>> {
+    let executed = cases.iter().zip(companies.execute(cases, runtimes, &|_, _| true)?);
     let examinations = executed.map(|(generated, done)| {
         let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
         compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
         Examination { executions, judgements, contrary: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
-    compare_variants(cases, runtimes, ids, companies, &mut examinations);
-    examinations
+    compare_variants(cases, runtimes, ids, companies, &mut examinations)?;
+    Some(examinations)
 }
 
 /// Executes the variants of the cases that leave room, and compares what each runtime makes of them.
@@ -109,7 +109,7 @@ fn compare_variants(
     ids: &[RuntimeId],
     companies: &mut Companies,
     examinations: &mut [Examination],
-) {
+) -> Option<()> {
     let has_room = |generated: &Generated| {
         matches!(generated.expectation, Expectation::Unspecified { .. }) && !is_resource_limit(&generated.expectation)
     };
@@ -125,7 +125,7 @@ fn compare_variants(
         let mut judged = ids.iter().zip(&examinations[places[variant].0].judgements);
         judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_acceptable(judgement))
     };
-    let executed = variants.iter().zip(companies.execute(&variants, runtimes, &is_compared));
+    let executed = variants.iter().zip(companies.execute(&variants, runtimes, &is_compared)?);
     for ((place, relation), (variant, done)) in places.iter().zip(executed) {
         let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));
         let (indices, (others, mut theirs)): (Vec<usize>, (Vec<Execution>, Vec<Judgement>)) = done.unzip();
@@ -144,6 +144,7 @@ fn compare_variants(
             }
         }
     }
+    Some(())
 }
 
 /// Where a runtime is wrong because it does what the truncated case asks for, that is what is wrong with it. The proof is
@@ -154,17 +155,17 @@ fn recognize_truncation(
     ids: &[RuntimeId],
     companies: &mut Companies,
     examinations: &mut [Examination],
-) {
+) -> Option<()> {
     let suspects = cases.iter().zip(&*examinations).enumerate().filter_map(|(place, (generated, examination))| {
         let residues = residues(generated, ids, examination)?;
         Some(((place, residues), Generated::given(generated.case.saturated())))
     });
     let (suspects, controls): (Vec<(usize, Residues)>, Vec<Generated>) = suspects.unzip();
     if suspects.is_empty() {
-        return;
+        return Some(());
     }
-    for ((place, residues), control) in suspects.into_iter().zip(examine_together(&controls, runtimes, ids, companies))
-    {
+    let controls = examine_together(&controls, runtimes, ids, companies)?;
+    for ((place, residues), control) in suspects.into_iter().zip(controls) {
         let judgements = &mut examinations[place].judgements;
         for (index, residue) in residues.into_iter().enumerate() {
             let Some(mut wrong) = residue else { continue };
@@ -180,6 +181,7 @@ fn recognize_truncation(
             }
         }
     }
+    Some(())
 }
 
 /// By runtime: what is still wrong with it if what it was asked for is the truncated case.

@@ -239,6 +239,11 @@ impl Kept {
         Kept { header, limits, whole, has_ended: true, length: 0 }
     }
 
+    /// How long the campaign took so far.
+    pub fn elapsed(&self) -> Duration {
+        self.whole.statistics.elapsed
+    }
+
     /// Takes in a line, which is about the last campaign or begins another. An error leaves everything as it was.
     fn take(all: &mut Vec<Kept>, line: &[u8]) -> Result<(), String> {
         match (all.last_mut(), read_line(line)?) {
@@ -452,16 +457,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes that the campaign was brought to its end, and the CPU time that it took since the journal was opened.
+    /// Writes the CPU time that the campaign took since the journal was opened, and whether it was brought to its end.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end(mut self, cpu: Duration) -> Result<(), JournalError> {
+    pub fn end(mut self, cpu: Duration, is_whole: bool) -> Result<(), JournalError> {
         self.write_pending()?;
         let mut last = self.pending.none();
         last.statistics.times.cpu = cpu;
         self.append(&Record::Part(last))?;
-        self.append(&Record::Ended)?;
+        if is_whole {
+            self.append(&Record::Ended)?;
+        }
         self.file.sync_data().map_err(|error| JournalError::Write { path: self.path, error })
     }
 

@@ -67,7 +67,7 @@ pub struct Origin {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Incomplete {
     pub shard: Shard,
-    /// How many of its cases were run before it was killed; `None` if it is not there.
+    /// How many of its cases were run before it was stopped; `None` if it is not there.
     pub cases: Option<u64>,
 }
 
@@ -83,6 +83,13 @@ impl Origin {
         incomplete.sort_unstable();
         let incomplete = incomplete.into_iter().map(|(shard, cases)| Incomplete { shard, cases }).collect();
         Origin { source, cases: parts.iter().map(|(_, cases, _)| cases).sum(), incomplete }
+    }
+}
+
+impl Origin {
+    /// Whether all of it is there and was brought to its end.
+    pub fn is_whole(&self) -> bool {
+        self.incomplete.is_empty()
     }
 }
 

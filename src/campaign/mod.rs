@@ -7,24 +7,28 @@ mod examine;
 mod form;
 mod journal;
 mod merge;
+mod quarantine;
 mod ranges;
 mod source;
 mod statistics;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+pub(crate) use company::Failures;
 pub use company::{Companies, execute_company};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
+pub use quarantine::Quarantine;
 pub use ranges::Ranges;
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
-use crate::runtime::{self, OpenError, Runtime, RuntimeId};
+use crate::case::Case;
+use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
 
 /// What a campaign is to do.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
@@ -32,10 +36,10 @@ pub struct Options<'a> {
     pub source: &'a dyn Source,
     /// The number of the case to begin with.
     pub from: u64,
-    /// The end, whichever comes first: the number of the case before which it ends, and the time. With neither it goes on
-    /// until the source ends or it is stopped.
+    /// The number of the case before which it ends. Without it, it goes on until the source ends or it is stopped.
     pub cases: Option<u64>,
-    pub time: Option<Duration>,
+    /// The time that it will take to minimize what was found: it ends so much before it is to stop.
+    pub reserve: &'a (dyn Fn(&Statistics) -> Duration + Sync),
     /// At least 1. The result does not depend on it.
     pub threads: usize,
     /// How many cases are put into one model, at most.
@@ -49,10 +53,28 @@ pub struct Options<'a> {
 /// Opens the runtimes of a campaign; called once on each thread.
 pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
-/// Cases that a thread takes at a time: so many for each case of a company that those of one opset fill some, and not fewer
-/// than `LEAST`. Only between two such blocks does a thread look at anything that threads share.
+/// Cases that a thread takes at a time, at most: so many for each case of a company that those of one opset fill some, and
+/// not fewer than `LEAST`. Only between two such blocks does a thread look at anything that threads share.
 const BLOCK: u64 = 64;
 const LEAST: u64 = 256;
+
+/// The cases of the first block of a thread: few, since a case may take long. Each block is larger than the one before as
+/// long as one takes less than `SHORT`, and smaller where it took more than `LONG`.
+const FIRST: u64 = 4;
+const SHORT: Duration = Duration::from_millis(250);
+const LONG: Duration = Duration::from_millis(750);
+
+/// How often a campaign tells how far it is.
+const TELL: Duration = Duration::from_millis(200);
+
+/// What a case that ended the process of a runtime was reduced to.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// Of the runtime.
+    pub(crate) place: usize,
+    pub(crate) case: Case,
+    pub(crate) execution: Execution,
+}
 
 /// Why a campaign cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -87,11 +109,12 @@ impl Shared<'_> {
     }
 }
 
-/// Runs a campaign until its end or until `stop` is set, and then as far as the blocks under way. `progress` is called
-/// now and then with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
+/// Runs a campaign until its end or until it is to stop. Cases under way are then finished if the stop has a grace, and
+/// those that are not are left to whoever resumes it. `progress` is called after every block and a few times a second, from
+/// the start, with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
 ///
-/// The cases are those of the source from the one to begin with on, without a gap, so that a campaign of as many cases is
-/// the same on every machine.
+/// The cases are those of the source from the one to begin with on, without a gap unless cases under way were given up, so
+/// that a campaign of as many cases is the same on every machine.
 ///
 /// # Errors
 /// If a runtime cannot be opened, or the journal cannot be written.
@@ -99,40 +122,47 @@ pub fn run(
     options: &Options,
     journal: Option<&mut Journal>,
     open: Opener,
-    stop: &AtomicBool,
+    stop: &Stop,
     progress: &(dyn Fn(&Statistics) + Sync),
 ) -> Result<Statistics, CampaignError> {
     let total = journal.as_ref().map(|journal| journal.counted().clone());
     let done = journal.as_ref().map(|journal| journal.done().clone()).unwrap_or_default();
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
-    let size = (BLOCK * options.company as u64).max(LEAST);
-    let next = AtomicU64::new(done.first_missing().max(options.from) / size * size);
+    let most = (BLOCK * options.company as u64).max(LEAST);
+    let next = AtomicU64::new(done.first_missing().max(options.from));
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let threads = options.threads.max(1);
+    let quarantine: OnceLock<Quarantine> = OnceLock::new();
+    // Threads that are at work, and a signal that one is no more.
+    let (working, ended) = (Mutex::new(threads), Condvar::new());
+    let reserve = Mutex::new(Duration::ZERO);
+    let is_over = || stop.is_asked_in(*reserve.lock().unwrap_or_else(PoisonError::into_inner));
     let work = |number: usize| -> Result<(), CampaignError> {
         cores::keep_to_one(number, threads);
-        let mut runtimes = open()?;
+        let mut runtimes = match open() {
+            Err(_) if stop.is_due() => return Ok(()),
+            opened => opened?,
+        };
         let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
-        let mut companies = Companies::new(options.company, options.expected, options.known);
-        loop {
-            let out_of_time = options.time.is_some_and(|time| elapsed() >= time);
-            if out_of_time || stop.load(Ordering::Relaxed) {
-                break;
-            }
+        let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len())));
+        let mut companies =
+            Companies::new(options.company, options.expected, options.known).with_failures(failures, stop);
+        let mut size = FIRST.min(most);
+        while !is_over() {
             let first = next.fetch_add(size, Ordering::Relaxed);
             let end = options.cases.map_or(first + size, |cases| cases.min(first + size));
             if first >= end {
                 break;
             }
             let began = Instant::now();
-            let wanted: Vec<u64> = (first.max(options.from)..end).filter(|&index| !done.contains(index)).collect();
+            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
             let block = options.source.cases(&wanted);
-            let is_over = block.len() < wanted.len();
+            let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
-            let examinations = examine_together(&block, &mut runtimes, &ids, &mut companies);
+            let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut companies) else { break };
             let examined = Instant::now();
             let mut cases = Ranges::default();
             for ((index, generated), examination) in wanted.into_iter().zip(&block).zip(examinations) {
@@ -141,6 +171,9 @@ pub fn run(
             }
             for ((runtime, what), company) in companies.take_found() {
                 local.add_company(runtime, what, company);
+            }
+            for reduced in companies.take_reduced() {
+                local.add_reduced(reduced, &ids, options.known);
             }
             let (modelling, executing) = companies.take_times();
             let examining = examined - generated;
@@ -156,24 +189,47 @@ pub fn run(
                 let mut block = std::mem::replace(&mut local, Statistics::new(&ids));
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 block.elapsed = elapsed();
-                progress(shared.add(&cases, block, &ids)?);
+                let total = shared.add(&cases, block, &ids)?;
+                *reserve.lock().unwrap_or_else(PoisonError::into_inner) = (options.reserve)(total);
+                progress(total);
             }
-            if is_over {
+            if has_ended {
                 break;
             }
+            size = match began.elapsed() {
+                short if short < SHORT => (size * 2).min(most),
+                long if long > LONG => (size / 2).max(1),
+                _ => size,
+            };
         }
         Ok(())
     };
+    let tell = || {
+        let mut working = working.lock().unwrap_or_else(PoisonError::into_inner);
+        while *working > 0 {
+            (working, _) = ended.wait_timeout(working, TELL).unwrap_or_else(PoisonError::into_inner);
+            let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let nothing = Statistics::new(&[]);
+            let so_far = shared.total.as_ref().unwrap_or(&nothing);
+            progress(so_far);
+        }
+    };
     std::thread::scope(|scope| {
         for number in 0..threads {
-            let (work, failure) = (&work, &failure);
+            let (work, failure, working, ended) = (&work, &failure, &working, &ended);
             scope.spawn(move || {
+                // Also if it panics, so that nobody waits for it.
+                let _done = Leaving(|| {
+                    *working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+                    ended.notify_all();
+                });
                 if let Err(error) = work(number) {
-                    stop.store(true, Ordering::Relaxed);
+                    stop.ask();
                     failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             });
         }
+        tell();
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
@@ -181,6 +237,15 @@ pub fn run(
     let Shared { total, journal } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     journal.map_or(Ok(()), Journal::write_pending)?;
     Ok(total.unwrap_or_else(|| Statistics::new(&[])))
+}
+
+/// Does something when it is left, however that is.
+struct Leaving<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Leaving<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
-use super::examine::Examination;
-use super::form;
+use super::examine::{Examination, mismatches};
+use super::{Reduced, form};
 use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, Expectation, OperatorName};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, Mismatch, Tolerance};
+use crate::verdict::{Judgement, Mismatch, Tolerance, judge_one};
 
 /// What a known defect looks like: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,6 +129,18 @@ pub struct Tally {
     pub gap: Gap,
 }
 
+impl RuntimeStatistics {
+    /// How many cases it does not support or was not given.
+    pub fn unsupported(&self) -> u64 {
+        self.unsupported.values().sum()
+    }
+
+    /// How many cases it was not given, since it might have ended its process.
+    pub fn left_out(&self) -> u64 {
+        self.unsupported.iter().filter(|(tally, _)| tally.gap.is_left_out()).map(|(_, count)| count).sum()
+    }
+}
+
 /// Mismatches of one kind in cases with the same features.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -216,6 +228,19 @@ impl Statistics {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// Keeps what a case was reduced to, so that nothing more has to be taken away from it. It does not count as a case.
+    pub(super) fn add_reduced(&mut self, reduced: Reduced, ids: &[RuntimeId], known: &[Trigger]) {
+        let Reduced { place, case, execution } = reduced;
+        let features = Features::of(&case);
+        let generated = Generated::given(case);
+        let Judgement::Wrong(found) = judge_one(&generated.expectation, &execution) else { return };
+        for mismatch in mismatches(&generated, &ids[place], &execution, &found) {
+            if !known.iter().any(|defect| defect.explains(&mismatch, &features)) {
+                add_group(&mut self.groups, (mismatch, features.clone()), Group::new(generated.case.clone(), 1));
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Every step makes a case strictly simpler by [`complexity`], so any walk along such steps ends.
 
+use std::collections::HashSet;
+
 use super::target::TargetPlace;
 use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
@@ -111,6 +113,48 @@ fn contents_rank(contents: &Contents) -> u128 {
         Contents::Special => 1,
         Contents::Random(seed) => 2 + u128::from(*seed),
     }
+}
+
+/// Takes steps that keep what a case shows, until there is none that does. `first` gives the place of the first candidate
+/// that shows it too.
+pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
+    let mut tried = HashSet::new();
+    loop {
+        let mut steps = candidates(&case);
+        let mut known = HashSet::new();
+        steps.retain(|candidate| {
+            let text = candidate.to_string();
+            !tried.contains(&text) && known.insert(text)
+        });
+        let place = first(&steps);
+        let done = place.map_or(steps.len(), |place| place + 1);
+        tried.extend(steps[..done].iter().map(Case::to_string));
+        match place {
+            Some(place) => case = steps.swap_remove(place),
+            None => return case,
+        }
+    }
+}
+
+/// 1, to one who sees its low 32 bits only.
+const BEYOND_32_BITS: i64 = (1 << 32) + 1;
+
+/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
+/// with a number whose low 32 bits are valid, if the case has one beyond them.
+pub(crate) fn simplest(case: &Case) -> Vec<Case> {
+    let lines = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
+        Some(2) => ["", ":initializer"]
+            .map(|wiring| format!("{}@{opset} float[1] int64[1]{{1}}{wiring}", case.operator))
+            .to_vec(),
+        _ => vec![format!("{}@{opset} float[1]", case.operator)],
+    };
+    let opsets = (case.opset..=NEWEST_OPSET).rev();
+    let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
+    if !case.truncated().is_empty() {
+        let beyond: Vec<Case> = cases.iter().map(|case| with_target(case, vec![BEYOND_32_BITS])).collect();
+        cases.extend(beyond);
+    }
+    cases
 }
 
 /// Every single step from a case, each strictly simpler, the boldest first, none twice.

@@ -1,22 +1,23 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Came, rate, unsupported};
 use super::progress::Progress;
-use super::{Ending, stopped_by_ctrl_c};
+use super::{Ending, stop_on_signals};
 use crate::campaign::{
-    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, Origin, Shard, Sharded, Source, Statistics,
-    Stream,
+    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Shard, Sharded,
+    Source, Statistics, Stream, Trigger,
 };
 use crate::case::Generator;
-use crate::finding::{Known, Ledger, Probe};
+use crate::finding::{Known, Ledger, Probe, time_to_triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::RuntimeId;
+use crate::verdict::Mismatch;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
@@ -151,59 +152,83 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// Runs cases with progress and Ctrl-C, brings mismatches down to findings, shows what came of it, and saves new findings
-/// and what other commands read.
+/// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
+const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_millis(1000), Duration::from_millis(1400)];
+
+/// Runs cases with progress until the end, a signal or the end of the time; minimizes mismatches, shows the result, and saves
+/// new findings and what other commands read.
 pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal: Opened) -> anyhow::Result<Conducted> {
+    let (began, cpu_before) = (Instant::now(), cpu_time());
     let conclusion = &common.conclusion;
     let rows = conclusion.runtimes.select()?;
+    let earlier = journal.kept().map_or(Duration::ZERO, Kept::elapsed);
+    let left = plan.limits.time.map(|time| time.saturating_sub(earlier));
+    let signals = stop_on_signals()?;
+    // What is only to be minimized takes what it takes.
+    let until = signals.at(left.filter(|left| !left.is_zero()).map(|left| began + left));
+    let [for_cases, for_minimizing, for_the_rest] = GRACE.map(|grace| until.with_grace(grace));
+    let limits = conclusion.runtimes.limits();
     // Opened once here, so that provisioning and its errors come before anything else.
-    let mut probe = Probe::new(conclusion.runtimes.open(&rows)?);
+    let mut probe = Probe::new(conclusion.runtimes.open_until(&rows, &limits, &signals)?);
     let opened = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
     drop(probe);
+    if signals.was_asked() {
+        eprintln!("Stopped before the first case");
+        return Ok(Conducted { cases: 0, ending: Ending::Stopped });
+    }
     let cases = (plan.described.clone(), plan.shard);
     let owners = owners.into_iter().map(|known| known.id.clone()).collect();
     let header = Header::new(cases, opened.clone(), ledger.checksum(), owners, common.ignore_known);
     let mut journal = journal.start(header.clone(), plan.limits)?;
+    let threads = conclusion.threads();
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
         cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases, plan.source.family())),
-        time: plan.limits.time,
-        threads: conclusion.threads(),
+        reserve: &|so_far| time_to_triage(&so_far.groups, threads, limits.time),
+        threads,
         company: common.company.into(),
         expected: &known,
         known: if common.ignore_known { &[] } else { &known },
     };
-    let stop = stopped_by_ctrl_c()?;
     let names: Vec<String> = opened.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
     let progress = Progress::new();
     let show = |so_far: &Statistics| {
-        let (done, whole) = match options.time {
-            Some(time) => (so_far.elapsed.as_secs(), Some(time.as_secs())),
+        let elapsed = earlier + began.elapsed();
+        let (done, whole) = match plan.limits.time {
+            Some(time) => (elapsed.as_secs(), Some(time.as_secs())),
             None => (so_far.cases, options.cases),
         };
-        progress.show(done, whole, Some(so_far.elapsed), || line(so_far));
+        progress.show(done, whole, Some(elapsed), || line(so_far, options.known));
     };
-    let open = || conclusion.runtimes.open(&rows);
-    let mut statistics = campaign::run(&options, Some(&mut journal), &open, &stop, &show)?;
+    // Nothing is run where the time is up already.
+    let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
+    let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
+    let mut statistics = campaign::run(&options, Some(&mut journal), &open, &for_cases, &show)?;
     progress.finish();
-    let findings = conclusion.triage(&statistics, &rows)?;
-    let cpu = cpu_time();
-    journal.end(cpu)?;
+    let open = || conclusion.runtimes.open_until(&rows, &limits, &for_minimizing);
+    let triaged = conclusion.triage(&statistics, &open, &for_minimizing)?;
+    let cpu = cpu_time().saturating_sub(cpu_before);
+    let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
+    journal.end(cpu, is_whole)?;
     statistics.times.cpu += cpu;
-    let origin = Origin::new(plan.described.clone(), &[(plan.shard, statistics.cases, true)]);
+    let origin = Origin::new(plan.described.clone(), &[(plan.shard, statistics.cases, is_whole)]);
+    let open = || conclusion.runtimes.open_until(&rows, &limits, &for_the_rest);
     let came = Came {
         header: &header,
         origins: &[origin],
         statistics: &statistics,
-        findings: &findings,
+        triaged: &triaged,
         known: &known,
         ledger,
         is_part: plan.shard != Shard::WHOLE,
+        may_be_incomplete: false,
+        open: &open,
+        stop: &for_the_rest,
     };
-    Ok(Conducted { cases: statistics.cases, ending: conclusion.conclude(&came, &rows)? })
+    Ok(Conducted { cases: statistics.cases, ending: conclusion.conclude(&came)? })
 }
 
 /// The CPU time of this process, and of those that it started and that have ended.
@@ -223,15 +248,23 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-fn line(so_far: &Statistics) -> String {
-    let unsupported: Vec<String> = so_far
-        .runtimes
-        .iter()
-        .filter(|runtime| !runtime.unsupported.is_empty())
-        .map(|runtime| format!("{} {}", runtime.id, unsupported(runtime)))
-        .collect();
-    let kinds = so_far.groups.keys().map(|(mismatch, _)| mismatch).collect::<BTreeSet<_>>().len();
-    let unsupported = if unsupported.is_empty() { "none".to_owned() } else { unsupported.join(", ") };
-    let rate = rate(so_far);
-    format!("{} cases, {rate:.0} a second, {kinds} kinds of new mismatch; unsupported: {unsupported}", so_far.cases)
+/// How far a campaign is, and what is new: a mismatch of a kind that a known issue has is minimized before it is told from
+/// that.
+fn line(so_far: &Statistics, known: &[Trigger]) -> String {
+    let list = |of: &dyn Fn(&RuntimeStatistics) -> u64| {
+        let counts = so_far.runtimes.iter().map(|runtime| (&runtime.id, of(runtime))).filter(|(_, count)| *count > 0);
+        counts.map(|(id, count)| format!("{id} {count}")).collect::<Vec<_>>().join(", ")
+    };
+    let kinds: BTreeSet<&Mismatch> = so_far.groups.keys().map(|(mismatch, _)| mismatch).collect();
+    let of_known = kinds.iter().filter(|&&kind| known.iter().any(|known| known.mismatch == *kind)).count();
+    let in_words = |count: usize| format!("{count} {}", if count == 1 { "kind" } else { "kinds" });
+    let new = match (kinds.len() - of_known, of_known) {
+        (0, 0) => "nothing new".to_owned(),
+        (0, open) => format!("nothing new, {} of mismatch to minimize", in_words(open)),
+        (new, _) => format!("{} of mismatch new", in_words(new)),
+    };
+    let lists = [("unsupported", list(&unsupported)), ("left out", list(&RuntimeStatistics::left_out))];
+    let lists = lists.into_iter().filter(|(_, counts)| !counts.is_empty());
+    let lists: String = lists.map(|(what, counts)| format!("; {what}: {counts}")).collect();
+    format!("{} cases, {:.0} a second, {new}{lists}", so_far.cases, rate(so_far))
 }

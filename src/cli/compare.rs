@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::progress::Progress;
-use super::{Ending, PlaceArguments, reproduce, stopped_by_ctrl_c, threads};
+use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
 use crate::campaign::Stream;
 use crate::case::{Case, Generator};
 use crate::finding::{self, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         limit: arguments.place.time_limit,
         open: &open,
     };
-    let stop = stopped_by_ctrl_c()?;
+    let stop = stop_on_signals()?;
     let progress = Progress::new();
     let show = |so_far: CompareProgress| match so_far {
         CompareProgress::Cases { done, changes } => {

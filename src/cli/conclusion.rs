@@ -8,11 +8,11 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table, threads};
-use crate::campaign::{Header, Origin, RuntimeStatistics, Statistics, Trigger};
+use crate::campaign::{Header, Opener, Origin, RuntimeStatistics, Statistics, Trigger};
 use crate::case::Case;
 use crate::files::write_whole;
-use crate::finding::{CASES, Finding, Ledger, Outline, Summary, one_line, triage};
-use crate::runtime::{Gap, OpenError, Outcome, Row};
+use crate::finding::{CASES, Finding, Ledger, Outline, Summary, Triaged, one_line, snapshot, triage};
+use crate::runtime::{Gap, OpenError, Outcome, Stop};
 use crate::verdict::{Severity, reaction};
 
 /// What every subcommand takes that comes to findings.
@@ -32,18 +32,23 @@ pub(super) struct Arguments {
 }
 
 /// What a campaign came to.
-#[derive(Debug)]
 pub(super) struct Came<'a> {
     pub(super) header: &'a Header,
     pub(super) origins: &'a [Origin],
     pub(super) statistics: &'a Statistics,
     /// What the mismatches come down to that are not known by themselves.
-    pub(super) findings: &'a [Finding],
+    pub(super) triaged: &'a Triaged,
     /// The triggers of the known issues, as the header names them; needed if there are findings.
     pub(super) known: &'a [Trigger],
     pub(super) ledger: &'a Ledger,
     /// Whether it is one part of a whole, which others make up with it: its findings then stay in its folder.
     pub(super) is_part: bool,
+    /// Whether it is fine that something is missing.
+    pub(super) may_be_incomplete: bool,
+    /// Opens the runtimes, to save findings.
+    pub(super) open: Opener<'a>,
+    /// When to give up what is not needed.
+    pub(super) stop: &'a Stop,
 }
 
 impl Arguments {
@@ -51,9 +56,9 @@ impl Arguments {
         threads(self.threads)
     }
 
-    /// Brings mismatches down to findings.
-    pub(super) fn triage(&self, statistics: &Statistics, rows: &[Row]) -> Result<Vec<Finding>, OpenError> {
-        triage(&statistics.groups, &|| self.runtimes.open(rows), self.threads(), &|done, total| {
+    /// Brings mismatches down to findings, as far as there is time.
+    pub(super) fn triage(&self, statistics: &Statistics, open: Opener, stop: &Stop) -> Result<Triaged, OpenError> {
+        triage(&statistics.groups, open, self.threads(), stop, &|done, total| {
             if done % 1000 == 0 && total > 1000 {
                 eprintln!("Minimizing: {done} of {total} groups of mismatches");
             }
@@ -61,24 +66,38 @@ impl Arguments {
     }
 
     /// Shows what a campaign came to, and leaves it in the folder.
-    pub(super) fn conclude(&self, came: &Came, rows: &[Row]) -> anyhow::Result<Ending> {
+    pub(super) fn conclude(&self, came: &Came) -> anyhow::Result<Ending> {
         let Came { header, statistics, ledger, .. } = *came;
         let place = |finding: &Finding| came.known.iter().position(|known| known.explains_all_of(&finding.trigger));
         let (old, new): (Vec<&Finding>, Vec<&Finding>) =
-            came.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
+            came.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
+        // There was no time to tell these from known issues that are wrong in the same way.
+        let is_like_known = |finding: &&Finding| {
+            !header.ignore_known && came.known.iter().any(|known| known.mismatch == finding.trigger.mismatch)
+        };
+        let (open, unsorted): (Vec<&Finding>, Vec<&Finding>) = came.triaged.unsorted.iter().partition(is_like_known);
         let mut met: BTreeMap<&str, u64> = BTreeMap::new();
         let met_again = old.iter().filter_map(|finding| Some((place(finding)?, finding.count)));
         for (place, count) in statistics.explained.iter().map(|(place, count)| (*place, *count)).chain(met_again) {
             *met.entry(&header.triggers[place]).or_default() += count;
         }
         let coverage = statistics.coverage.report(&header.runtimes);
-        let outline =
-            Outline { header, origins: came.origins, statistics, coverage: &coverage, ledger, new: &new, met: &met };
+        let outline = Outline {
+            header,
+            origins: came.origins,
+            statistics,
+            coverage: &coverage,
+            ledger,
+            new: &new,
+            unsorted: &unsorted,
+            met: &met,
+        };
         let summary = Summary::new(&outline);
         let mut out = io::stdout().lock();
         write(statistics, &mut out)?;
         write_known(&met, ledger, &mut out)?;
         write_findings(&new, ledger, &mut out)?;
+        write_unsorted(&unsorted, open.len(), &mut out)?;
         coverage::save(&coverage, &self.output)?;
         for (name, text) in [
             ("summary.json", summary.json()),
@@ -88,23 +107,36 @@ impl Arguments {
             let path = self.output.join(name);
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
-        self.save(&new, came, rows, &mut out)?;
+        self.save(&new, came, &mut out)?;
         write_companies(statistics, &self.output, &mut out)?;
         write_times(statistics, &mut out)?;
-        let fails = !statistics.companies.is_empty()
-            || new.iter().any(|finding| self.fail_on.is_none_or(|least| finding.severity() <= least));
-        Ok(if fails { Ending::Finding } else { Ending::NothingWrong })
+        write_incomplete(came.origins, &mut out)?;
+        let is_failure = |finding: &&&Finding| self.fail_on.is_none_or(|least| finding.severity() <= least);
+        Ok(if !statistics.companies.is_empty() || new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
+            Ending::Finding
+        } else if came.may_be_incomplete || came.origins.iter().all(Origin::is_whole) {
+            Ending::NothingWrong
+        } else {
+            Ending::Stopped
+        })
     }
 
     /// Saves new findings in the folder, laid out as a checkout is; and in the checkout that this is run in, unless it is
     /// one part of a whole, or what is new may be known.
-    fn save(&self, new: &[&Finding], came: &Came, rows: &[Row], to: &mut impl Write) -> anyhow::Result<()> {
+    fn save(&self, new: &[&Finding], came: &Came, to: &mut impl Write) -> anyhow::Result<()> {
         let here = Path::new(".");
         let is_for_checkout = here.join(CASES).is_dir() && !came.is_part && !came.header.ignore_known;
-        let mut runtimes = if new.is_empty() { vec![] } else { self.runtimes.open(rows)? };
+        let mut runtimes = match (came.open)() {
+            _ if new.is_empty() => vec![],
+            Err(_) if came.stop.is_due() => vec![],
+            opened => opened?,
+        };
         for finding in new {
-            let saved = finding.write(&self.output, &mut runtimes)?;
-            let path = if is_for_checkout { finding.save(here, &mut runtimes)? } else { saved };
+            let snapshot = snapshot(&finding.case, &mut runtimes);
+            // What a runtime that was stopped did is not known.
+            let snapshot = (!came.stop.is_due()).then_some(snapshot);
+            let saved = finding.write(&self.output, snapshot.as_deref())?;
+            let path = if is_for_checkout { finding.save_with(here, || snapshot)? } else { saved };
             writeln!(to, "Saved {}", path.display())?;
         }
         Ok(())
@@ -152,13 +184,39 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
     Ok(())
 }
 
+/// Mismatches for which there was no time.
+fn write_unsorted(unsorted: &[&Finding], like_known: usize, to: &mut impl Write) -> io::Result<()> {
+    if !unsorted.is_empty() {
+        writeln!(to, "\n{} new kinds of mismatch were not minimized, since there was no time left:", unsorted.len())?;
+    }
+    for finding in unsorted {
+        writeln!(to, "   {}: {} mismatches", finding.trigger.mismatch, finding.count)?;
+        writeln!(to, "      {}", reproduce(&finding.case.to_string()))?;
+    }
+    if like_known > 0 {
+        writeln!(
+            to,
+            "\n{like_known} kinds of mismatch may be known issues, or new: there was no time left to minimize them"
+        )?;
+    }
+    Ok(())
+}
+
+/// Whether all of it was run.
+fn write_incomplete(origins: &[Origin], to: &mut impl Write) -> io::Result<()> {
+    for origin in origins.iter().filter(|origin| !origin.is_whole()) {
+        writeln!(to, "\nNot brought to its end, after {} cases: `--resume` goes on with it", origin.cases)?;
+    }
+    Ok(())
+}
+
 #[expect(clippy::cast_precision_loss, reason = "a rate is shown in whole cases")]
 pub(super) fn rate(statistics: &Statistics) -> f64 {
     statistics.cases as f64 / statistics.elapsed.as_secs_f64().max(1e-9)
 }
 
 pub(super) fn unsupported(runtime: &RuntimeStatistics) -> u64 {
-    runtime.unsupported.values().sum()
+    runtime.unsupported() - runtime.left_out()
 }
 
 fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
@@ -174,7 +232,8 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         percent(statistics.invalid_by_intent),
         percent(statistics.unspecified),
     )?;
-    let mut table = table(["runtime", "version", "agreed", "tolerated", "unsupported", "wrong", "unclassified"]);
+    let mut table =
+        table(["runtime", "version", "agreed", "tolerated", "unsupported", "left out", "wrong", "unclassified"]);
     for runtime in &statistics.runtimes {
         table.add_row([
             runtime.id.to_string(),
@@ -182,6 +241,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
             runtime.agreed.to_string(),
             runtime.tolerated.values().sum::<u64>().to_string(),
             unsupported(runtime).to_string(),
+            runtime.left_out().to_string(),
             runtime.wrong.to_string(),
             runtime.unclassified.to_string(),
         ]);

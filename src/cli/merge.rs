@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Ending, conclusion};
+use super::{Ending, conclusion, stop_on_signals};
 use crate::campaign::Merged;
-use crate::finding::{Ledger, Probe};
+use crate::finding::{Ledger, Probe, Triaged};
 use crate::runtime::{self, RuntimeId};
 
 /// Join the folders of several campaigns, such as the shards of one or those of several seeds
@@ -18,6 +18,9 @@ pub(super) struct Arguments {
     /// Folders that `crosscheck campaign`, `exhaust` or `merge` wrote
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
+    /// Merge though a shard is not there, or was not brought to its end
+    #[arg(long)]
+    incomplete: bool,
     #[command(flatten)]
     conclusion: conclusion::Arguments,
 }
@@ -30,12 +33,26 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         ledger.checksum() == header.ledger,
         "the known issues here are not those of the campaigns: merge in the same checkout, or with the same program"
     );
+    let origins = merged.origins();
+    let lacking = origins.iter().flat_map(|origin| origin.incomplete.iter().map(move |part| (origin, part)));
+    let lacking: Vec<String> = lacking
+        .map(|(origin, part)| {
+            let what = part.cases.map_or("is not there".to_owned(), |cases| format!("was stopped after {cases} cases"));
+            format!("shard {} of {} {what}", part.shard, origin.source)
+        })
+        .collect();
+    anyhow::ensure!(
+        arguments.incomplete || lacking.is_empty(),
+        "{}: run what is missing, go on with what was stopped by --resume, or merge what there is with --incomplete",
+        lacking.join("; ")
+    );
+    lacking.iter().for_each(|part| eprintln!("Incomplete: {part}"));
+    let stop = stop_on_signals()?;
     let statistics = merged.total();
     let names: Vec<String> = header.runtimes.iter().map(RuntimeId::to_string).collect();
-    let (rows, known, findings);
-    if statistics.groups.is_empty() {
-        (rows, known, findings) = (vec![], vec![], vec![]);
-    } else {
+    let (mut rows, mut known, mut triaged) = (vec![], vec![], Triaged::default());
+    let limits = conclusion.runtimes.limits();
+    if !statistics.groups.is_empty() {
         let list = conclusion.runtimes.runtimes.clone().unwrap_or_else(|| names.join(","));
         rows = runtime::select(Some(&list))?;
         let mut probe = Probe::new(conclusion.runtimes.open(&rows)?);
@@ -52,14 +69,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             "known issues do not show here as they did in the campaigns: merge on a machine of the same kind"
         );
         known = triggers;
-        findings = conclusion.triage(&statistics, &rows)?;
+        triaged = conclusion.triage(&statistics, &|| conclusion.runtimes.open_until(&rows, &limits, &stop), &stop)?;
     }
     merged.write(&conclusion.output)?;
-    let origins = merged.origins();
-    for (origin, part) in origins.iter().flat_map(|origin| origin.incomplete.iter().map(move |part| (origin, part))) {
-        let what = part.cases.map_or("is not there".to_owned(), |cases| format!("was killed after {cases} cases"));
-        eprintln!("Shard {} of {} {what}", part.shard, origin.source);
-    }
     if merged.surplus > 0 {
         eprintln!("Campaigns that add nothing, since all their cases are in others: {}", merged.surplus);
     }
@@ -67,10 +79,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         header,
         origins: &origins,
         statistics: &statistics,
-        findings: &findings,
+        triaged: &triaged,
         known: &known,
         ledger: &ledger,
         is_part: false,
+        may_be_incomplete: true,
+        open: &|| conclusion.runtimes.open_until(&rows, &limits, &stop),
+        stop: &stop,
     };
-    conclusion.conclude(&came, &rows)
+    conclusion.conclude(&came)
 }

@@ -21,8 +21,6 @@ mod save;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -32,7 +30,7 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::case::Case;
 use crate::files::{read_text, reproduce};
-use crate::runtime::{self, Limits, OpenError, Row, Runtime, worker};
+use crate::runtime::{self, Limits, OpenError, Row, Runtime, Stop, worker};
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
 #[derive(Debug, Parser)]
@@ -78,7 +76,8 @@ const AFTER_HELP: &str = "Examples:
   crosscheck campaign --for 60s
   crosscheck help campaign
 
-Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot take part.";
+Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot take part, 3 if a campaign was
+stopped before its end and nothing was wrong until then.";
 
 /// Which runtimes a subcommand uses, and how.
 #[derive(Debug, clap::Args)]
@@ -96,11 +95,11 @@ struct PlaceArguments {
     /// Run the runtimes in this process, for a debugger: a crash or a hang is then the end
     #[arg(long, global = true)]
     in_process: bool,
-    /// How long a runtime may take for a case; one that waits for a busy machine gets more
-    #[arg(long, global = true, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    /// How long a runtime may take for a case; more where the case is large or the machine is busy
+    #[arg(long, global = true, value_name = "TIME", default_value = "2s", value_parser = time_limit)]
     time_limit: Duration,
-    /// How much memory the process of a runtime may take
-    #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB")]
+    /// How much memory the process of a runtime may take, beside what it is fed
+    #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB", value_parser = memory_limit)]
     memory_limit: ByteSize,
 }
 
@@ -112,21 +111,60 @@ impl RuntimeArguments {
     fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         self.place.open(rows)
     }
+
+    /// The limits, for runtimes that are opened several times and belong together.
+    fn limits(&self) -> Limits {
+        self.place.limits()
+    }
+
+    /// Opens runtimes that give up what they do when it is to stop.
+    fn open_until(&self, rows: &[Row], limits: &Limits, stop: &Stop) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+        self.place.open_with(rows, &limits.until(stop))
+    }
 }
 
 impl PlaceArguments {
     fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-        let limits = Limits { time: self.time_limit, memory: self.memory_limit.as_u64() };
+        self.open_with(rows, &self.limits())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits::new(self.time_limit, self.memory_limit.as_u64())
+    }
+
+    fn open_with(&self, rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         if self.in_process { runtime::open(rows) } else { runtime::open_apart(rows, limits) }
     }
 }
 
-/// What a subcommand came to.
+/// The shortest time limit: in less, a process is not even spoken with.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+fn time_limit(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(time) if time < SHORTEST => Err(format!("no runtime answers in so short a time: give {SHORTEST:?} or more")),
+        parsed => parsed.map_err(|error| error.to_string()),
+    }
+}
+
+/// The smallest memory limit: no process takes less.
+const SMALLEST: ByteSize = ByteSize::mib(1);
+
+fn memory_limit(text: &str) -> Result<ByteSize, String> {
+    match text.parse::<ByteSize>()? {
+        size if size < SMALLEST => Err(format!("no process takes so little: give {SMALLEST} or more, such as 4GiB")),
+        size => Ok(size),
+    }
+}
+
+/// The result of a subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     NothingWrong,
     Finding,
     BadInput,
+    /// It was stopped before its end, and nothing was wrong until then.
+    Stopped,
 }
 
 /// Runs the program with the arguments of the process.
@@ -157,6 +195,7 @@ pub fn main() -> ExitCode {
         Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
         Ok(Ending::Finding) => ExitCode::from(1),
         Ok(Ending::BadInput) => ExitCode::from(2),
+        Ok(Ending::Stopped) => ExitCode::from(3),
         // Whoever reads the output has had enough of it, as `head` does: that is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -176,11 +215,20 @@ fn threads(said: Option<usize>) -> usize {
     said.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// A flag that Ctrl-C sets, for work that is to come to an orderly end.
-fn stopped_by_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    ctrlc::set_handler(move || stopped.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
+/// The exit status of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// Stops work in order on Ctrl-C, or when the system asks for the end. The second time it ends at once.
+fn stop_on_signals() -> anyhow::Result<Stop> {
+    let stop = Stop::default();
+    let asked = stop.clone();
+    let on_signal = move || {
+        if asked.was_asked() {
+            std::process::exit(INTERRUPTED);
+        }
+        asked.ask();
+    };
+    ctrlc::set_handler(on_signal).context("Ctrl-C cannot be caught")?;
     Ok(stop)
 }
 

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often a line is written.
+/// When the first line is written, and how often one is after that.
+const FIRST: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
-    shown: Mutex<Instant>,
+    /// When the next line is due.
+    next: Mutex<Instant>,
 }
 
 impl Progress {
@@ -20,7 +22,7 @@ impl Progress {
             let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
             ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
-        Progress { bar, shown: Mutex::new(Instant::now()) }
+        Progress { bar, next: Mutex::new(Instant::now() + FIRST) }
     }
 
     /// Shows how much is done, of how much if that is known. The text is made only if it is shown, after `time` in a line; a
@@ -34,9 +36,9 @@ impl Progress {
             bar.set_message(text());
             return;
         }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if shown.elapsed() >= EVERY {
-            *shown = Instant::now();
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        if *next <= Instant::now() {
+            *next = Instant::now() + EVERY;
             let time = time.map_or_else(String::new, |time| format!("{time:.0?}: "));
             eprintln!("{time}{}", text());
         }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Ending, RuntimeArguments, stopped_by_ctrl_c, table};
+use super::{Ending, RuntimeArguments, stop_on_signals, table};
 use crate::finding::junit::{failed, skipped};
 use crate::finding::{Authority, Came, Replay, Trial, Witness, replay};
 use crate::model::test_data;
@@ -47,12 +46,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         folders.extend(found);
     }
     let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
-    let stop = stopped_by_ctrl_c()?;
+    let stop = stop_on_signals()?;
     let mut out = io::stdout().lock();
     let mut summary = Summary::default();
     let mut suites = Suites::default();
     for folder in &folders {
-        if stop.load(Ordering::Relaxed) {
+        if stop.is_asked() {
             eprintln!("Stopped: {} of {} folders were replayed.", summary.folders, folders.len());
             break;
         }

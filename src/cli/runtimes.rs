@@ -56,7 +56,7 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
 fn state(row: &Row) -> anyhow::Result<(String, String)> {
     if row.kind()?.supply == Supply::Program {
         // Only the program itself can say.
-        return Ok(match open_apart(std::slice::from_ref(row), Limits::default()) {
+        return Ok(match open_apart(std::slice::from_ref(row), &Limits::default()) {
             Ok(opened) => (opened[0].id().version.clone(), "ready".to_owned()),
             Err(error) => (String::new(), format!("not available: {error}")),
         });
@@ -72,7 +72,7 @@ fn state(row: &Row) -> anyhow::Result<(String, String)> {
 fn install(release: &str) -> anyhow::Result<()> {
     if release == REFERENCE {
         let path = provision::install_reference()?;
-        let opened = open_apart(&select(Some(release))?, Limits::default())?;
+        let opened = open_apart(&select(Some(release))?, &Limits::default())?;
         println!("{release} {} is ready: {}", opened[0].id().version, path.display());
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn install(release: &str) -> anyhow::Result<()> {
         Supply::Linked => provision::build_worker(kind.name, version)?,
         Supply::Program => anyhow::bail!("{name} is a program of your own: install it as it wants to be installed"),
     };
-    let opened = open_apart(&rows, Limits::default())?;
+    let opened = open_apart(&rows, &Limits::default())?;
     println!("{name} {} is ready: {}", opened[0].id().version, path.display());
     Ok(())
 }

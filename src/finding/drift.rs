@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::minimize::reduce;
 use crate::campaign::{Examination, Source, examine_all};
+use crate::case::shrink::reduce;
 use crate::case::{Case, Features, Generated};
 use crate::model;
-use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId};
+use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop};
 use crate::tensor::ElementType;
 use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
@@ -132,7 +132,7 @@ impl Kind {
 }
 
 impl Change {
-    /// Which of the two releases does not come to an end, if one does not.
+    /// Which of the two releases gives no answer in time, if one does not.
     fn hanging(&self) -> Option<usize> {
         [&self.before, &self.after].into_iter().position(|words| words.ends_with(reaction(&Outcome::TimedOut)))
     }
@@ -148,14 +148,10 @@ impl Change {
 ///
 /// # Errors
 /// If a release cannot be opened.
-pub fn compare(
-    options: &Options,
-    stop: &AtomicBool,
-    progress: &(dyn Fn(Progress) + Sync),
-) -> Result<Comparison, OpenError> {
+pub fn compare(options: &Options, stop: &Stop, progress: &(dyn Fn(Progress) + Sync)) -> Result<Comparison, OpenError> {
     let (next, total) = (AtomicU64::new(0), Mutex::new(Comparison::default()));
     on_threads(options, &|thread| {
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.is_asked() {
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
             let indices = first..options.cases.min(first + BLOCK);
             let cases = options.source.cases(&indices.collect::<Vec<u64>>());
@@ -173,7 +169,7 @@ pub fn compare(
     let changes = comparison.drifts.len();
     let (work, done) = (Mutex::new(comparison.drifts.iter_mut()), AtomicUsize::new(0));
     on_threads(options, &|thread| {
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.is_asked() {
             let Some((change, drift)) = lock(&work).next() else { break };
             drift.case = thread.minimize(change, drift.case.clone(), stop)?;
             progress(Progress::Minimized { done: done.fetch_add(1, Ordering::Relaxed) + 1, changes });
@@ -286,10 +282,10 @@ impl Thread<'_> {
 
     /// Brings the case of a change down to one from which no single step can be taken, or none that costs no more than
     /// so many hangs.
-    fn minimize(&mut self, change: &Change, case: Case, stop: &AtomicBool) -> Result<Case, OpenError> {
+    fn minimize(&mut self, change: &Change, case: Case, stop: &Stop) -> Result<Case, OpenError> {
         let mut hangs = 0;
         let mut shows = |case: &Case| {
-            let can_go_on = hangs < MOST_HANGS && !stop.load(Ordering::Relaxed);
+            let can_go_on = hangs < MOST_HANGS && !stop.is_asked();
             can_go_on && self.hasty.shows(change, &Generated::given(case.clone()), &mut hangs)
         };
         let minimized = reduce(case.clone(), &mut |candidates| candidates.iter().position(&mut shows));
@@ -357,7 +353,7 @@ impl Pair {
         is_hang
     }
 
-    /// Whether a release in one configuration does not come to an end with a case.
+    /// Whether a release in one configuration gives no answer in time.
     fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
         let job = model::job(&generated.case, &generated.tensors);
         self.releases[side][index].execute(&job).outcome == Outcome::TimedOut
@@ -411,7 +407,7 @@ mod tests {
         };
         let source = Drawn(Generator::default());
         let options = Options { source: &source, cases: 500, threads: 2, limit: LIMIT, open: &open };
-        compare(&options, &AtomicBool::new(false), &|_| {}).unwrap()
+        compare(&options, &Stop::default(), &|_| {}).unwrap()
     }
 
     fn lines(comparison: &Comparison) -> Vec<String> {
@@ -485,10 +481,10 @@ mod tests {
         let open = |_| Ok([vec![liar(&[short_shape])?], vec![liar(&[])?]]);
         let source = Drawn(Generator::default());
         let options = Options { source: &source, cases: u64::MAX, threads: 2, limit: LIMIT, open: &open };
-        let stop = AtomicBool::new(false);
+        let stop = Stop::default();
         let progress = |progress| match progress {
             Progress::Cases { changes: 0, .. } => {}
-            Progress::Cases { .. } => stop.store(true, Ordering::Relaxed),
+            Progress::Cases { .. } => stop.ask(),
             Progress::Minimized { .. } => panic!("it goes on"),
         };
         let comparison = compare(&options, &stop, &progress).unwrap();

@@ -16,7 +16,7 @@ pub enum Shown {
 }
 
 /// Where a finding shows, by what was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// By operator version.
     pub versions: Vec<(u8, Shown)>,

@@ -3,12 +3,12 @@
 //! It works on the structure of a case, never on bytes. Its predicate is "the same mismatch", so that it does not slide
 //! into another bug, and it is deterministic.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use crate::campaign::{Examination, examine_all};
+use crate::campaign::{Companies, Examination, Failures, examine_together};
 use crate::case::{Case, Features, Generated, shrink};
 use crate::operator::NEWEST_OPSET;
-use crate::runtime::{Runtime, RuntimeId};
+use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch, Severity};
 
 /// How many candidates are run at a time, at most: most that are tried late do not show what is looked for.
@@ -20,6 +20,10 @@ pub struct Probe {
     /// By release, since a mismatch is one of a release.
     releases: Vec<Release>,
     executions: u64,
+    /// When it gives up: whatever it says from then on means nothing.
+    stop: Stop,
+    /// Whether a case that seems to end a process does so, for all that is known: to confirm each takes long.
+    believes: bool,
 }
 
 /// One runtime at one version, in each of its configurations.
@@ -46,7 +50,18 @@ impl Probe {
                 None => releases.push((vec![id], vec![runtime])),
             }
         }
-        Probe { releases, executions: 0 }
+        Probe { releases, executions: 0, stop: Stop::default(), believes: false }
+    }
+
+    /// The same, which gives up when it is to stop, as its runtimes do.
+    #[must_use]
+    pub fn until(self, stop: &Stop) -> Probe {
+        Probe { stop: stop.clone(), ..self }
+    }
+
+    /// Whether it gave up.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_due()
     }
 
     /// The runtimes, by release.
@@ -78,7 +93,18 @@ impl Probe {
             });
             Sighting { configurations: configurations.collect(), examination }
         };
-        generated.iter().zip(examine_all(&generated, runtimes, ids)).map(sighting).collect()
+        let failures = if self.believes { Failures::Believe } else { Failures::Confirm };
+        let mut companies = Companies::new(1, &[], &[]).with_failures(failures, &self.stop);
+        let examinations = examine_together(&generated, runtimes, ids, &mut companies).unwrap_or_default();
+        generated.iter().zip(examinations).map(sighting).collect()
+    }
+
+    /// Does something with what ends a process believed, if that is what a mismatch is about.
+    pub(super) fn believing<T>(&mut self, mismatch: &Mismatch, work: impl FnOnce(&mut Probe) -> T) -> T {
+        self.believes = is_costly(mismatch);
+        let result = work(self);
+        self.believes = false;
+        result
     }
 
     /// Every mismatch that a case shows, each once, with the features of the case.
@@ -97,8 +123,7 @@ impl Probe {
 
     /// The place of the first of several cases that shows a mismatch in any configuration.
     fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
-        // What crashes or hangs takes a process, or as long as a job may take: no more of it is run than has to be.
-        let is_costly = mismatch.discrepancies.iter().any(|found| found.severity() == Severity::Crash);
+        let is_costly = is_costly(mismatch);
         let mut count = 1;
         let mut first = 0;
         while first < cases.len() {
@@ -128,7 +153,12 @@ impl Sighting {
     }
 }
 
-/// What the minimizer came to.
+/// Whether a case that shows a mismatch takes a process, or as long as a job may take.
+pub(super) fn is_costly(mismatch: &Mismatch) -> bool {
+    mismatch.discrepancies.iter().any(|found| found.severity() == Severity::Crash)
+}
+
+/// The result of minimizing.
 #[derive(Clone, Debug)]
 pub struct Minimized {
     pub case: Case,
@@ -143,60 +173,36 @@ pub struct Minimized {
 /// Minimizes a case that shows a mismatch. A case that does not show it comes back as it is.
 pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimized {
     let before = probe.executions();
-    let mut current = case.clone();
-    if probe.shows(&current, mismatch) {
-        // Where the simplest cases show it, nothing about this one matters.
-        let trivial = trivial(case);
-        if let Some(place) = probe.first_that_shows(&trivial, mismatch) {
-            current.clone_from(&trivial[place]);
+    let (mut current, mut features) = probe.believing(mismatch, |probe| {
+        let mut current = case.clone();
+        if probe.shows(&current, mismatch) {
+            // No more of what is costly is run than has to be. Without a step to what is special in another way, what is
+            // left is the trigger of all cases like it, which then need not be run.
+            let features = Features::of(case);
+            let may_be_tried = |candidate: &Case| !is_costly(mismatch) || Features::of(candidate).are_within(&features);
+            let mut first = |candidates: &[Case]| {
+                let places: Vec<usize> = (0..candidates.len()).filter(|&i| may_be_tried(&candidates[i])).collect();
+                let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
+                Some(places[probe.first_that_shows(&tried, mismatch)?])
+            };
+            // Where the simplest cases show it, nothing about this one matters.
+            let simplest = shrink::simplest(case);
+            if let Some(place) = first(&simplest) {
+                current.clone_from(&simplest[place]);
+            }
+            current = shrink::reduce(current, &mut first);
         }
-        current = reduce(current, &mut |candidates| probe.first_that_shows(candidates, mismatch));
+        let features = features(&current, mismatch, probe);
+        (current, features)
+    });
+    let mut sighting = probe.look(&current, &mismatch.runtime);
+    if is_costly(mismatch) && !sighting.as_ref().is_some_and(|sighting| sighting.shows(mismatch)) {
+        // It was slow on the way, and no more.
+        (current, features) = (case.clone(), Features::of(case));
+        sighting = probe.look(&current, &mismatch.runtime);
     }
-    let features = features(&current, mismatch, probe);
-    let message = probe.look(&current, &mismatch.runtime).map_or_else(String::new, |s| s.message(mismatch));
+    let message = sighting.map_or_else(String::new, |sighting| sighting.message(mismatch));
     Minimized { case: current, features, executions: probe.executions() - before, message }
-}
-
-/// Takes steps that keep what a case shows, until there is none that does. `first` gives the place of the first candidate
-/// that shows it too.
-pub(super) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
-    let mut tried = HashSet::new();
-    loop {
-        let mut candidates = shrink::candidates(&case);
-        let mut known = HashSet::new();
-        candidates.retain(|candidate| {
-            let text = candidate.to_string();
-            !tried.contains(&text) && known.insert(text)
-        });
-        let place = first(&candidates);
-        let done = place.map_or(candidates.len(), |place| place + 1);
-        tried.extend(candidates[..done].iter().map(Case::to_string));
-        match place {
-            Some(place) => case = candidates.swap_remove(place),
-            None => return case,
-        }
-    }
-}
-
-/// 1, to one who sees its low 32 bits only.
-const BEYOND_32_BITS: i64 = (1 << 32) + 1;
-
-/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
-/// with a number whose low 32 bits are valid, if the case has one beyond them.
-fn trivial(case: &Case) -> Vec<Case> {
-    let lines = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
-        Some(2) => ["", ":initializer"]
-            .map(|wiring| format!("{}@{opset} float[1] int64[1]{{1}}{wiring}", case.operator))
-            .to_vec(),
-        _ => vec![format!("{}@{opset} float[1]", case.operator)],
-    };
-    let opsets = (case.opset..=NEWEST_OPSET).rev();
-    let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
-    if !case.truncated().is_empty() {
-        let beyond: Vec<Case> = cases.iter().map(|case| shrink::with_target(case, vec![BEYOND_32_BITS])).collect();
-        cases.extend(beyond);
-    }
-    cases
 }
 
 /// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing

@@ -28,7 +28,7 @@ pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, 
 pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
 pub use report::{Report, one_line};
 pub use summary::{Outline, Summary};
-pub use triage::{Sorted, Triage, triage};
+pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
 use crate::campaign::Trigger;
 use crate::case::Case;
@@ -75,6 +75,11 @@ impl fmt::Display for Signature {
 }
 
 impl Finding {
+    /// Mismatches that nobody minimized.
+    pub fn as_drawn(trigger: Trigger, case: Case, count: u64) -> Finding {
+        Finding { trigger, case, count, executions: 0, message: String::new(), extent: Extent::default() }
+    }
+
     pub fn signature(&self) -> Signature {
         Signature::of(&self.trigger)
     }

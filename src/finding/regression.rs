@@ -87,26 +87,39 @@ impl Finding {
         name(&self.trigger)
     }
 
-    /// Saves the minimized case and a pending snapshot of it under a checkout, for `cargo insta review` to accept. A case
-    /// that is saved already stays as it is.
+    /// Saves the minimized case under a checkout, and its snapshot, if there is one, for `cargo insta review` to accept. A
+    /// case that is saved already stays as it is.
     ///
     /// # Errors
     /// If a file cannot be written.
     pub fn save(&self, root: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Result<PathBuf, RegressionError> {
+        self.save_with(root, || Some(snapshot(&self.case, runtimes)))
+    }
+
+    /// The same with a snapshot that is made only if it is needed.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save_with(
+        &self,
+        root: &Path,
+        snapshot: impl FnOnce() -> Option<String>,
+    ) -> Result<PathBuf, RegressionError> {
         let path = self.path(root);
-        if path.exists() { Ok(path) } else { self.write(root, runtimes) }
+        if path.exists() { Ok(path) } else { self.write(root, snapshot().as_deref()) }
     }
 
     /// Does the same with a case that is saved already.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn write(&self, root: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Result<PathBuf, RegressionError> {
+    pub fn write(&self, root: &Path, snapshot: Option<&str>) -> Result<PathBuf, RegressionError> {
         let path = self.path(root);
         let text = format!("# {}.\n# {}\n{}\n", self.trigger.mismatch, self.signature(), self.case);
         write(&path, &text)?;
-        let snapshot = pending_snapshot(&snapshot(&self.case, runtimes));
-        write(&root.join(SNAPSHOTS).join(format!("{}.snap.new", self.name())), &snapshot)?;
+        if let Some(snapshot) = snapshot {
+            write(&root.join(SNAPSHOTS).join(format!("{}.snap.new", self.name())), &pending_snapshot(snapshot))?;
+        }
         Ok(path)
     }
 

@@ -22,7 +22,7 @@ use crate::files::reproduce;
 use crate::operator::Rule;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// What came of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +34,8 @@ pub struct Outline<'a> {
     pub ledger: &'a Ledger,
     /// Findings that no known issue explains, the most severe first.
     pub new: &'a [&'a Finding],
+    /// New kinds of mismatch that there was no time to minimize.
+    pub unsorted: &'a [&'a Finding],
     /// How often each known issue was met, by its id.
     pub met: &'a BTreeMap<&'a str, u64>,
 }
@@ -43,10 +45,14 @@ pub struct Outline<'a> {
 pub struct Summary {
     format: u32,
     program: String,
+    /// Whether all of it was run and minimized.
+    complete: bool,
     cases: CasesReport,
     origins: Vec<Origin>,
     runtimes: Vec<RuntimeReport>,
     new: Vec<FindingReport>,
+    /// New kinds of mismatch that there was no time to minimize, each with a case as it was drawn.
+    not_minimized: Vec<FindingReport>,
     companies: Vec<CompanyReport>,
     /// Known issues that show on these runtimes.
     known: Vec<KnownReport>,
@@ -71,6 +77,8 @@ struct RuntimeReport {
     agreed: u64,
     tolerated: u64,
     unsupported: u64,
+    /// Cases that it was not given, since cases like them had ended its process.
+    left_out: u64,
     wrong: u64,
     unclassified: u64,
     /// Cells of the coverage of which it answered a case.
@@ -145,7 +153,7 @@ fn seconds(time: Duration) -> f64 {
 
 impl Summary {
     pub fn new(outline: &Outline) -> Summary {
-        let Outline { header, origins, statistics, coverage, ledger, new, met } = *outline;
+        let Outline { header, origins, statistics, coverage, ledger, new, unsorted, met } = *outline;
         let there = |known: &&Known| header.runtimes.iter().any(|id| known.may_show_on(id));
         let (known, fixed) = ledger
             .entries
@@ -157,6 +165,7 @@ impl Summary {
         Summary {
             format: FORMAT,
             program: Header::PROGRAM.to_owned(),
+            complete: origins.iter().all(Origin::is_whole),
             cases: CasesReport {
                 total: statistics.cases,
                 valid: statistics.valid,
@@ -166,6 +175,7 @@ impl Summary {
             origins: origins.to_vec(),
             runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
             new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
+            not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
             companies: statistics
                 .companies
                 .iter()
@@ -212,7 +222,7 @@ impl Summary {
     /// # Panics
     /// Never: everything in it can be written as XML.
     pub fn junit(&self, coverage: &CoverageReport) -> String {
-        let new = self.new.iter().map(|finding| {
+        let new = self.new.iter().chain(&self.not_minimized).map(|finding| {
             let words = [&finding.signature, &finding.message, &reproduce(&finding.case)];
             let words = words.map(String::as_str).join("\n");
             TestCase::new(finding.name.as_str(), failed(NonSuccessKind::Failure, &finding.what, &words))
@@ -230,7 +240,13 @@ impl Summary {
             let status = if cell.cases() > 0 { TestCaseStatus::success() } else { skipped("not reached") };
             TestCase::new(cell.name(), status)
         });
-        let suites: [(&str, Vec<TestCase>); 3] = [
+        let whole = if self.complete {
+            TestCaseStatus::success()
+        } else {
+            failed(NonSuccessKind::Error, "stopped before its end", "--resume goes on with it")
+        };
+        let suites: [(&str, Vec<TestCase>); 4] = [
+            ("campaign", vec![TestCase::new("brought to its end", whole)]),
             ("findings", new.chain(companies).collect()),
             ("known issues", known.chain(fixed).collect()),
             ("coverage", cells.collect()),
@@ -252,7 +268,8 @@ impl RuntimeReport {
             version: runtime.id.version.clone(),
             agreed: runtime.agreed,
             tolerated: runtime.tolerated.values().sum(),
-            unsupported: runtime.unsupported.values().sum(),
+            unsupported: runtime.unsupported() - runtime.left_out(),
+            left_out: runtime.left_out(),
             wrong: runtime.wrong,
             unclassified: runtime.unclassified,
             cells_answered: coverage.cells.iter().filter(|cell| cell.runtimes[place].answered > 0).count(),
@@ -356,6 +373,7 @@ mod tests {
             agreed: 1,
             tolerated: 2,
             unsupported: 3,
+            left_out: 7,
             wrong: 4,
             unclassified: 5,
             cells_answered: 6,
@@ -366,12 +384,14 @@ mod tests {
         Summary {
             format: FORMAT,
             program: "0.1.0".to_owned(),
+            complete: false,
             cases: CasesReport { total: 15, valid: 7, invalid: 5, left_open: 3 },
             origins: vec![Origin::new(serde_json::json!({ "operators": ["Shape", "Size"], "seed": 7 }), &parts)],
             runtimes: vec![runtime],
             new: (0..12)
                 .map(|number| FindingReport { known_as: known_as().filter(|_| number == 0), ..finding.clone() })
                 .collect(),
+            not_minimized: vec![finding.clone()],
             companies: vec![CompanyReport {
                 runtime: "tract/typed".to_owned(),
                 what: "panics".to_owned(),
@@ -390,17 +410,17 @@ mod tests {
     #[test]
     fn a_summary_with_everything_in_it_fits_on_a_screen() {
         insta::assert_snapshot!(full().markdown(), @r#"
-        # 13 new findings
+        # 14 new findings, not brought to its end
 
         15 cases: 46 % valid, 33 % invalid, 20 % left open.
 
-        - operators Shape, Size; seed 7; 15 cases. **Incomplete**: shard 1/30 was killed after 5 cases, shard 4/30 is not there, shard 5/30 is not there, shard 6/30 is not there, shard 7/30 is not there, shard 8/30 is not there, and 22 more
+        - operators Shape, Size; seed 7; 15 cases. **Incomplete**: shard 1/30 was stopped after 5 cases, shard 4/30 is not there, shard 5/30 is not there, shard 6/30 is not there, shard 7/30 is not there, shard 8/30 is not there, and 22 more
 
-        | runtime | version | agreed | tolerated | unsupported | wrong | unclassified | cells answered |
-        |---|---|---:|---:|---:|---:|---:|---:|
-        | tract/typed | 0.23.9 | 1 | 2 | 3 | 4 | 5 | 6 of 471 |
+        | runtime | version | agreed | tolerated | unsupported | left out | wrong | unclassified | cells answered |
+        |---|---|---:|---:|---:|---:|---:|---:|---:|
+        | tract/typed | 0.23.9 | 1 | 2 | 3 | 7 | 4 | 5 | 6 of 471 |
 
-        ## New: 13
+        ## New: 14
 
         1. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches, known as `tract-1`<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
         2. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
@@ -414,6 +434,8 @@ mod tests {
         10. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
 
         And 2 more, see `summary.json`.
+
+        Not minimized, since there was no time left: **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
 
         tract/typed panics: 2 cases in one model, each right alone; see `companies`.
 
@@ -454,7 +476,7 @@ mod tests {
                 rest.split_once('"').unwrap().0.parse::<u64>().unwrap()
             })
         };
-        assert_eq!(counts("findings"), [13, 0, 13]);
+        assert_eq!(counts("findings"), [14, 0, 14]);
         assert_eq!(counts("known issues"), [11, 10, 0]);
     }
 

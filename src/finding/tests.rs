@@ -1,7 +1,7 @@
 //! Planted faults: each must be told from the others, minimized to the end, and saved.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::*;
 use crate::campaign::{self, Options, Statistics, Stream};
@@ -10,7 +10,7 @@ use crate::model::Job;
 use crate::runtime::liar::{
     Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
 };
-use crate::runtime::{self, Execution, OpenError, Runtime};
+use crate::runtime::{self, Execution, OpenError, Runtime, Stop};
 use crate::tensor::ElementType;
 
 fn liar(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
@@ -32,18 +32,18 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         source: &source,
         from: 0,
         cases: Some(12_000),
-        time: None,
+        reserve: &|_| Duration::ZERO,
         threads: 2,
         company: 64,
         expected: known,
         known,
     };
-    campaign::run(&options, None, &|| liar(faults), &AtomicBool::new(false), &|_| {}).unwrap()
+    campaign::run(&options, None, &|| liar(faults), &Stop::default(), &|_| {}).unwrap()
 }
 
 fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
     let statistics = run(faults, known);
-    triage(&statistics.groups, &|| liar(faults), 2, &|_, _| {}).unwrap()
+    triage(&statistics.groups, &|| liar(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
 }
 
 #[test]

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use super::minimize::is_costly;
 use super::{Extent, Finding, Probe, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
-use crate::runtime::OpenError;
+use crate::runtime::{OpenError, Stop};
 use crate::verdict::Mismatch;
 
 /// Sorts mismatches into known defects and new ones, one at a time.
@@ -51,7 +53,7 @@ impl Triage {
         let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
-            extent: Extent::measure(&minimized.case, mismatch, probe),
+            extent: probe.believing(mismatch, |probe| Extent::measure(&minimized.case, mismatch, probe)),
             trigger,
             case: minimized.case,
             count: 0,
@@ -65,10 +67,32 @@ impl Triage {
     }
 }
 
-/// Brings groups of mismatches down to findings, the most severe first; `progress` hears how many groups are done.
+/// What groups of mismatches were brought down to, the most severe first.
+#[derive(Debug, Default)]
+pub struct Triaged {
+    pub findings: Vec<Finding>,
+    /// Mismatches for which there was no time, each with its simplest case as it was drawn.
+    pub unsorted: Vec<Finding>,
+}
+
+/// How long it takes to minimize a group of mismatches, as a rule.
+const USUAL: Duration = Duration::from_millis(12);
+
+/// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
+pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
+    let mut costly: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
+    costly.dedup();
+    costly.retain(|mismatch| is_costly(mismatch));
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let threads = threads.max(1);
+    let rounds = costly.len().div_ceil(threads);
+    USUAL.saturating_mul(count(groups.len() / threads)) + (2 * limit).saturating_mul(count(rounds))
+}
+
+/// Brings groups of mismatches down to findings; `progress` hears how many groups are done.
 ///
 /// Those of one mismatch are taken in order, the ones with the fewest features first. The result does not depend on the
-/// number of threads.
+/// number of threads, unless it is to stop.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -76,8 +100,9 @@ pub fn triage(
     groups: &BTreeMap<(Mismatch, Features), Group>,
     open: Opener,
     threads: usize,
+    stop: &Stop,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<Finding>, OpenError> {
+) -> Result<Triaged, OpenError> {
     let mut mismatches: BTreeMap<&Mismatch, Vec<(&Features, &Group)>> = BTreeMap::new();
     for ((mismatch, features), group) in groups {
         mismatches.entry(mismatch).or_default().push((features, group));
@@ -88,40 +113,62 @@ pub fn triage(
     let threads = threads.clamp(1, work.len().max(1));
     let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let thread = || -> Result<Vec<Finding>, OpenError> {
-        let mut probe = Probe::new(open()?);
-        let mut findings = Vec::new();
+    let thread = || -> Result<Triaged, OpenError> {
+        let mut probe = Probe::new(match open() {
+            Err(_) if stop.is_due() => vec![],
+            opened => opened?,
+        })
+        .until(stop);
+        let mut triaged = Triaged::default();
         while let Some((mismatch, own)) = take() {
             let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
-            findings.extend(triage_one(mismatch, own, &mut probe, &count));
+            triage_one(mismatch, own, &mut probe, &count, &mut triaged);
         }
-        Ok(findings)
+        Ok(triaged)
     };
     let parts: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
-    let mut findings = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
-    findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
-    Ok(findings)
+    let mut whole = Triaged::default();
+    for part in parts {
+        let part = part?;
+        whole.findings.extend(part.findings);
+        whole.unsorted.extend(part.unsorted);
+    }
+    for findings in [&mut whole.findings, &mut whole.unsorted] {
+        findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
+    }
+    Ok(whole)
 }
 
-/// The findings among the groups of one mismatch.
+/// Adds the findings among the groups of one mismatch.
 fn triage_one(
     mismatch: &Mismatch,
     mut groups: Vec<(&Features, &Group)>,
     probe: &mut Probe,
     count: &dyn Fn(),
-) -> Vec<Finding> {
+    triaged: &mut Triaged,
+) {
     groups
         .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
     let (mut triage, mut findings) = (Triage::default(), Vec::<Finding>::new());
-    for (features, group) in groups {
-        match triage.sort(&group.case, mismatch, features, probe) {
-            Sorted::Known(place) => findings[place].count += group.count,
-            Sorted::New(finding) => findings.push(Finding { count: group.count, ..*finding }),
+    let mut rest = groups.into_iter();
+    for (features, group) in rest.by_ref() {
+        let sorted = if probe.is_stopped() { None } else { Some(triage.sort(&group.case, mismatch, features, probe)) };
+        match sorted {
+            // What was found out on the way to a stop means nothing.
+            _ if probe.is_stopped() => {
+                let trigger = Trigger { mismatch: mismatch.clone(), features: features.clone() };
+                let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();
+                triaged.unsorted.push(Finding::as_drawn(trigger, group.case.clone(), count));
+                break;
+            }
+            Some(Sorted::Known(place)) => findings[place].count += group.count,
+            Some(Sorted::New(finding)) => findings.push(Finding { count: group.count, ..*finding }),
+            None => {}
         }
         count();
     }
-    findings
+    triaged.findings.extend(findings);
 }

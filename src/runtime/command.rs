@@ -32,7 +32,7 @@ pub(super) static KIND: Kind = Kind {
     pinned: &[],
     supply: Supply::Program,
     known: "",
-    open: |row| Ok(Box::new(start(row, Limits::default())?.ready()?)),
+    open: |row| Ok(Box::new(start(row, &Limits::default())?.ready()?)),
 };
 
 /// The version of the protocol.
@@ -98,7 +98,7 @@ struct JsonLines;
 ///
 /// # Errors
 /// If it cannot be started.
-pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
+pub(super) fn start(row: &Row, limits: &Limits) -> Result<Isolated, OpenError> {
     Isolated::start(row, &JsonLines, limits)
 }
 
@@ -289,7 +289,9 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::runtime::{Runtime, RuntimeId};
+    use std::time::Instant;
+
+    use crate::runtime::{Runtime, RuntimeId, Stop};
 
     /// A program in a few lines of shell. It notes every line that it reads, and does what a line is about.
     const PROGRAM: &str = r#"
@@ -312,23 +314,64 @@ mod tests {
         Row { id, kind: "command".to_owned(), library: None, command }
     }
 
+    /// What comes of each job in a batch, or by itself where it ends the batch.
+    fn execute_each(runtime: &mut Isolated, jobs: &[Job]) -> Vec<Outcome> {
+        let mut done: Vec<Execution> = vec![];
+        while done.len() < jobs.len() {
+            done.extend(runtime.execute_all(&jobs[done.len()..].iter().collect::<Vec<_>>()));
+            let last = done.len() - 1;
+            if done[last].outcome.ends_process() {
+                done[last] = runtime.execute(&jobs[last]);
+            }
+        }
+        done.into_iter().map(|execution| execution.outcome).collect()
+    }
+
+    /// A slow program, which answers within its time and not within that of a batch.
+    const SLOW: &str = r#"
+        echo '{"protocol": 1}'
+        while read -r line; do sleep 0.4; echo '{"refused": "no"}'; done
+    "#;
+
+    #[test]
+    fn a_slow_program_is_given_its_time_once_it_is_known_to_be_slow() {
+        let mut runtime = start(&row(Path::new("x"), SLOW), &Limits::default()).unwrap().ready().unwrap();
+        let jobs = ["a", "b"].map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false });
+        assert_eq!(runtime.execute_all(&[&jobs[0]])[0].outcome, Outcome::TimedOut, "so far it is only suspected");
+        assert!(matches!(runtime.execute(&jobs[0]).outcome, Outcome::Refused { .. }));
+        let done = runtime.execute_all(&jobs.each_ref());
+        assert!(done.len() == 2 && done.iter().all(|done| matches!(done.outcome, Outcome::Refused { .. })), "{done:?}");
+    }
+
+    #[test]
+    fn a_batch_ends_when_it_is_to_stop() {
+        let stop = Stop::default();
+        let limits = Limits::default().until(&stop);
+        let mut runtime = start(&row(Path::new("x"), SLOW), &limits).unwrap().ready().unwrap();
+        let jobs = vec![Job { model: b"a"[..].into(), feeds: vec![], continues: false }; 500];
+        assert!(!runtime.execute(&jobs[0]).outcome.ends_process());
+        let (began, asked) = (Instant::now(), stop.clone());
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            asked.ask();
+        });
+        assert!(runtime.execute_all(&jobs.iter().collect::<Vec<_>>()).len() < 500);
+        assert!(began.elapsed() < Duration::from_secs(20), "it went on for {:?}", began.elapsed());
+    }
+
     #[test]
     fn what_ends_a_program_is_held_against_its_job_and_no_job_is_run_twice() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        let limits = Limits { time: Duration::from_millis(500), ..Limits::default() };
-        let mut runtime = start(&row(&log, PROGRAM), limits).unwrap().ready().unwrap();
+        let limits = Limits::new(Duration::from_millis(500), 4 << 30);
+        let mut runtime = start(&row(&log, PROGRAM), &limits).unwrap().ready().unwrap();
         assert_eq!(runtime.id().version, "7");
         let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
         let jobs: Vec<Job> = models
             .iter()
             .map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false })
             .collect();
-        let done: Vec<Outcome> = runtime
-            .execute_all(&jobs.iter().collect::<Vec<_>>())
-            .into_iter()
-            .map(|execution| execution.outcome)
-            .collect();
+        let done = execute_each(&mut runtime, &jobs);
         let refused = Outcome::Refused { stage: Stage::Load, reason: Reason::Unstated };
         let expected = [
             refused.clone(),
@@ -341,6 +384,8 @@ mod tests {
             Outcome::Garbled,
         ];
         assert_eq!(done, expected);
+        // What is proven is not run again.
+        assert_eq!(runtime.execute(&jobs[3]).outcome, Outcome::TimedOut);
         let lines = fs::read_to_string(log).unwrap();
         for model_name in models {
             let model = STANDARD.encode(model_name);
@@ -359,10 +404,10 @@ mod tests {
 
     #[test]
     fn a_job_is_not_accused_of_what_it_does_not_do_by_itself() {
-        let mut runtime = start(&row(Path::new("x"), WEARS_OUT), Limits::default()).unwrap().ready().unwrap();
+        let mut runtime = start(&row(Path::new("x"), WEARS_OUT), &Limits::default()).unwrap().ready().unwrap();
         let jobs = ["a", "b", "c"].map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false });
-        let refused = |execution: Execution| matches!(execution.outcome, Outcome::Refused { .. });
-        assert!(runtime.execute_all(&jobs.each_ref()).into_iter().all(refused));
+        let done = execute_each(&mut runtime, &jobs);
+        assert!(done.iter().all(|outcome| matches!(outcome, Outcome::Refused { .. })), "{done:?}");
     }
 
     #[test]
@@ -373,7 +418,7 @@ mod tests {
             (r#"echo '{"protocol": 9}'; cat"#, "version 9 of the protocol"),
             ("echo hello; cat", "cannot be read: "),
         ] {
-            let started = start(&row(Path::new("x"), program), Limits::default()).and_then(Isolated::ready);
+            let started = start(&row(Path::new("x"), program), &Limits::default()).and_then(Isolated::ready);
             let error = started.err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.starts_with("shell cannot take part: ") && error.contains(why), "{error}");
         }

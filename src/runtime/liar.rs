@@ -34,11 +34,18 @@ const FATAL: &[Fault] = &[
 pub(super) static KIND: Kind = Kind {
     name: "liar",
     version: "0",
-    configurations: &["fatal"],
+    configurations: &["fatal", "hangs-now-and-then", "hangs-often"],
     pinned: &[],
     supply: Supply::Linked,
     known: "",
-    open: |row| Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults: FATAL.to_vec(), is_by_node: true })),
+    open: |row| {
+        let faults = match row.id.configuration.as_str() {
+            "hangs-now-and-then" => vec![hang_on_uint2 as Fault],
+            "hangs-often" => vec![hang_on_flatten as Fault],
+            _ => FATAL.to_vec(),
+        };
+        Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node: true }))
+    },
 };
 
 struct Liar {
@@ -131,7 +138,11 @@ fn by_output(job: &Job) -> Vec<Job> {
         part.input.retain(|info| is_needed(info.name.as_deref()));
         part.output = vec![output.clone()];
         let feeds = job.feeds.iter().filter(|(name, _)| is_needed(Some(name))).cloned().collect();
-        Some(Job { model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec().into(), feeds, ..*job })
+        Some(Job {
+            model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec().into(),
+            feeds,
+            continues: false,
+        })
     };
     graph.output.iter().filter_map(of).collect()
 }
@@ -234,9 +245,16 @@ fn null_on_zero(job: &Job, _: &mut Execution) {
     }
 }
 
-/// Reshape of uint2 never ends.
+/// Reshape of uint2 never ends: about one case in a hundred.
 fn hang_on_uint2(job: &Job, _: &mut Execution) {
     while is_with_data(job, "Reshape", |data| data.element_type() == ElementType::Uint2) {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+}
+
+/// Flatten of one dim or more never ends: about a fifth of the cases.
+fn hang_on_flatten(job: &Job, _: &mut Execution) {
+    while is_with_data(job, "Flatten", |data| data.rank() > 0) {
         std::thread::sleep(std::time::Duration::from_secs(1));
     }
 }
@@ -248,7 +266,7 @@ fn exit_on_uint2(job: &Job, _: &mut Execution) {
     }
 }
 
-/// Reshape of int2 takes memory without end.
+/// Reshape of int2 takes more memory than any limit.
 fn fill_memory_on_int2(job: &Job, _: &mut Execution) {
     let mut taken: Vec<Vec<u8>> = Vec::new();
     while is_with_data(job, "Reshape", |data| data.element_type() == ElementType::Int2) {

@@ -13,6 +13,7 @@ mod onnxruntime;
 mod outcome;
 mod process;
 pub mod provision;
+mod stop;
 pub mod table;
 #[cfg(feature = "tract")]
 mod tract;
@@ -26,6 +27,7 @@ pub use caught::caught;
 pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
 pub use process::Limits;
+pub use stop::Stop;
 pub use table::{Row, by_number, select};
 
 use crate::model::Job;
@@ -94,7 +96,8 @@ pub trait Runtime {
     /// continues it.
     fn execute(&mut self, job: &Job) -> Execution;
 
-    /// What it does with each job, in order.
+    /// What it does with each job, in order. The list may be shorter: it then ends with the job that ended the process of
+    /// the runtime, which is to be executed by itself before the runtime is accused; or the work was stopped.
     fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
         jobs.iter().map(|job| self.execute(job)).collect()
     }
@@ -184,7 +187,7 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
 ///
 /// # Errors
 /// If a runtime cannot be opened; the message says what to do.
-pub fn open_apart(rows: &[Row], limits: Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+pub fn open_apart(rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let start = |row: &Row| match row.kind()?.supply {
         Supply::Program => command::start(row, limits),
         Supply::Linked | Supply::Library => worker::start(row, limits),

@@ -39,9 +39,9 @@ pub enum Outcome {
         /// The signal that ended it, if it was one.
         signal: Option<i32>,
     },
-    /// It did not come to an end within the time for a job.
+    /// It gave no answer within the time limit.
     TimedOut,
-    /// Its process took more memory than it may.
+    /// Its process took more memory than its limit.
     OutOfMemory,
     /// Its process answered something that cannot be read.
     Garbled,
@@ -125,6 +125,17 @@ pub enum Gap {
     Unstated,
     /// A process to run in: the machine could not start it. No fault of the runtime.
     Process,
+    /// Nothing: the case was left out, since one like it had ended the process of the runtime.
+    LeftOut,
+    /// Nothing: every case is left out, since most had ended the process of the runtime.
+    BackedOff,
+}
+
+impl Gap {
+    /// Whether the runtime was not given the case.
+    pub const fn is_left_out(self) -> bool {
+        matches!(self, Gap::LeftOut | Gap::BackedOff)
+    }
 }
 
 /// What words of a runtime mean.
@@ -170,6 +181,13 @@ impl Execution {
             None => Outcome::Unclassified { stage },
         };
         Execution { outcome, message, declared, is_of_model: false }
+    }
+}
+
+impl Outcome {
+    /// Whether the process of the runtime ended, or was of no more use.
+    pub const fn ends_process(&self) -> bool {
+        matches!(self, Outcome::Crashed { .. } | Outcome::TimedOut | Outcome::OutOfMemory | Outcome::Garbled)
     }
 }
 

@@ -1,9 +1,10 @@
 //! A runtime in a process of its own, so that a crash, a hang or memory without end is an outcome of the job that caused it.
 //!
-//! Jobs are sent in batches and answered one by one, in order: when a process ends, the jobs that it answered are done, the
-//! next one is the culprit if it ends a new process too, and another new one does the rest. No job that was answered is run twice.
+//! Jobs are sent in batches and answered one by one, in order. A batch ends with the first job that ends the process; what
+//! is said of that job is only a suspicion, and costs little. A runtime is accused by [`Runtime::execute`], which gives the
+//! job all of its time, alone in a new process.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::SyncSender;
@@ -11,24 +12,70 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bytesize::ByteSize;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
-use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId};
+use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId, Stop};
 use crate::model::Job;
+use crate::tensor::{Elements, Tensor};
 
-/// What a runtime may take.
-#[derive(Clone, Copy, Debug)]
+/// What a runtime may take, and when it is to stop.
+#[derive(Clone, Debug)]
 pub struct Limits {
-    /// For one job. One whose process waits for the machine is given up to [`PATIENCE`] times as long.
+    /// For one job, and as much longer as it takes to handle what it is fed, see [`Limits::time_for`]. One whose process
+    /// waits for the machine is given up to [`PATIENCE`] times as long.
     pub time: Duration,
-    /// Of its whole process, in bytes.
+    /// Of its whole process, in bytes, beside what it takes to hold what it is fed.
     pub memory: u64,
+    /// When jobs under way are given up.
+    pub stop: Stop,
+    /// What ended a process of its own is not run again: it would take as long each time.
+    proven: Proven,
+}
+
+/// What was executed alone in a new process and ended it, by runtime and job.
+type Proven = Arc<Mutex<HashMap<(RuntimeId, Arc<[u8]>, Feeds), Execution>>>;
+type Feeds = Vec<(Arc<str>, Tensor)>;
+
+impl Limits {
+    /// Limits without an end.
+    pub fn new(time: Duration, memory: u64) -> Limits {
+        Limits { time, memory, stop: Stop::default(), proven: Proven::default() }
+    }
+
+    /// The same until another stop.
+    #[must_use]
+    pub fn until(&self, stop: &Stop) -> Limits {
+        Limits { stop: stop.clone(), ..self.clone() }
+    }
+
+    /// The time for a job, to a tenth of a second, where most have so much.
+    fn time_for(time: Duration, job: &Job) -> Duration {
+        time + Duration::from_secs_f64((weight(job) / BYTES_A_SECOND * 10.0).floor() / 10.0)
+    }
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { time: Duration::from_secs(2), memory: 4 << 30 }
+        Limits::new(Duration::from_secs(2), 4 << 30)
     }
+}
+
+/// How many bytes of what it is fed a runtime must handle in a second, at least; that is slow.
+const BYTES_A_SECOND: f64 = 67_108_864.0;
+/// How often a runtime may hold what it is fed: as it is sent, decoded, in a tensor of its own, as output and as answer.
+const COPIES: f64 = 6.0;
+/// What a string takes beside its text, in bytes.
+const STRING: usize = 48;
+
+/// What a job feeds and the constants of its model, in bytes of memory.
+#[expect(clippy::cast_precision_loss, reason = "no limit is exact to the byte")]
+fn weight(job: &Job) -> f64 {
+    let of = |tensor: &Tensor| match tensor.elements() {
+        Elements::Packed(bytes) => bytes.len(),
+        Elements::Strings(_) => tensor.len() * STRING,
+    };
+    (job.model.len() + job.feeds.iter().map(|(_, tensor)| of(tensor)).sum::<usize>()) as f64
 }
 
 /// How many times the limit a job may take that has not had the processor for as long as the limit: a busy machine is no
@@ -36,6 +83,8 @@ impl Default for Limits {
 const PATIENCE: u32 = 30;
 /// How long a runtime may take to open.
 const READY: Duration = Duration::from_mins(2);
+/// The part of its time that a job of a batch gets, until it is executed by itself.
+const BATCH_PART: u32 = 16;
 /// How often a job that takes long is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often a process that cannot be started is tried again.
@@ -93,7 +142,11 @@ pub(super) struct Isolated {
     row: Row,
     protocol: &'static (dyn Protocol + Sync),
     limits: Limits,
+    /// The usual time for a job of a batch.
+    batch_time: Duration,
     process: Option<Process>,
+    /// Why the last batch ended before its end.
+    suspicion: Option<Execution>,
 }
 
 struct Process {
@@ -101,6 +154,17 @@ struct Process {
     exchange: Box<dyn Exchange>,
     /// The last words on standard error.
     words: Arc<Mutex<VecDeque<u8>>>,
+    /// Whether it was sent jobs.
+    is_used: bool,
+}
+
+/// How a batch ended.
+enum Ended {
+    Done,
+    /// With a job that made the process useless.
+    Failed(Execution),
+    /// Since it is time to stop.
+    Stopped,
 }
 
 impl Isolated {
@@ -111,10 +175,11 @@ impl Isolated {
     pub(super) fn start(
         row: &Row,
         protocol: &'static (dyn Protocol + Sync),
-        limits: Limits,
+        limits: &Limits,
     ) -> Result<Isolated, OpenError> {
-        let process = Process::start(row, protocol)?;
-        Ok(Isolated { row: row.clone(), protocol, limits, process: Some(process) })
+        let process = Some(Process::start(row, protocol)?);
+        let batch_time = limits.time / BATCH_PART;
+        Ok(Isolated { row: row.clone(), protocol, limits: limits.clone(), batch_time, process, suspicion: None })
     }
 
     /// Waits until the runtime is open. From then on it is known by the version that it says it has.
@@ -123,27 +188,9 @@ impl Isolated {
     /// If it cannot be opened.
     pub(super) fn ready(mut self) -> Result<Isolated, OpenError> {
         if let Some(process) = &mut self.process {
-            self.row.id.version = process.ready(&self.row)?;
+            self.row.id.version = process.ready(&self.row, &self.limits)?;
         }
         Ok(self)
-    }
-
-    /// What comes of a job that seemed to end its process, once it is alone in a new one. A job before it may have broken
-    /// something, or the machine may have been busy: no job is accused of what it does not do by itself.
-    fn confirmed(&mut self, job: &Job, culprit: Execution) -> Execution {
-        let Ok(mut process) = self.process() else { return culprit };
-        let mut done = Vec::new();
-        if let Some(again) = process.run(&[job], self.limits, &mut done) {
-            return again;
-        }
-        self.process = Some(process);
-        let what = culprit.message.lines().next().unwrap_or_default();
-        eprintln!(
-            "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the machine was \
-             busy",
-            self.row.id
-        );
-        done.pop().unwrap_or(culprit)
     }
 
     /// A process that is ready: the one there is, or a new one.
@@ -153,7 +200,7 @@ impl Isolated {
         }
         let start = || {
             let mut process = Process::start(&self.row, self.protocol)?;
-            process.ready(&self.row)?;
+            process.ready(&self.row, &self.limits)?;
             Ok(process)
         };
         let mut started = start();
@@ -161,11 +208,66 @@ impl Isolated {
             if started.is_ok() {
                 break;
             }
-            thread::sleep(Duration::from_secs(1) * tried);
+            let began = Instant::now();
+            while began.elapsed() < Duration::from_secs(1) * tried && !self.limits.stop.is_due() {
+                thread::sleep(LOOK);
+            }
             started = start();
         }
         started
     }
+
+    /// Runs jobs up to the first that fails, each with a usual time.
+    fn run(&mut self, jobs: &[&Job], time: Duration, done: &mut Vec<Execution>) -> Ended {
+        if self.limits.stop.is_due() {
+            return Ended::Stopped;
+        }
+        match self.process() {
+            Ok(mut process) => {
+                let ended = process.run(jobs, time, &self.limits, done);
+                if let Ended::Done = ended {
+                    self.process = Some(process);
+                }
+                ended
+            }
+            Err(_) if self.limits.stop.is_due() => Ended::Stopped,
+            // It worked before, so this is the machine's fault and not the runtime's.
+            Err(error) => {
+                done.resize(jobs.len(), no_process(error.to_string()));
+                Ended::Done
+            }
+        }
+    }
+
+    /// Runs a job alone in a process, with all of its time.
+    fn run_alone(&mut self, job: &Job) -> Result<Execution, Execution> {
+        let mut done = Vec::new();
+        match self.run(&[job], self.limits.time, &mut done) {
+            Ended::Failed(execution) => Err(execution),
+            Ended::Done | Ended::Stopped => Ok(done.pop().unwrap_or_else(|| no_process("it was stopped".to_owned()))),
+        }
+    }
+
+    /// Learns that what looked like a failure in a batch was none.
+    fn take_back_suspicion(&mut self) {
+        match self.suspicion.take() {
+            // It is slow, and no job of it is given less than its time again.
+            Some(Execution { outcome: Outcome::TimedOut, .. }) => self.batch_time = self.limits.time,
+            Some(suspicion) => {
+                let what = suspicion.message.lines().next().unwrap_or_default();
+                eprintln!(
+                    "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the \
+                     machine was busy",
+                    self.row.id
+                );
+            }
+            None => {}
+        }
+    }
+}
+
+fn no_process(why: String) -> Execution {
+    Execution::without_answer(Outcome::Unsupported(Gap::Process), why)
 }
 
 impl Runtime for Isolated {
@@ -173,27 +275,44 @@ impl Runtime for Isolated {
         &self.row.id
     }
 
+    /// A job before it may have broken something, or the machine may have been busy: no job is accused of what it does not
+    /// do alone in a new process.
     fn execute(&mut self, job: &Job) -> Execution {
-        self.execute_all(&[job]).remove(0)
+        let proven = Arc::clone(&self.limits.proven);
+        let proven = || proven.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = || (self.row.id.clone(), Arc::clone(&job.model), job.feeds.clone());
+        if !proven().is_empty()
+            && let Some(execution) = proven().get(&key())
+        {
+            return execution.clone();
+        }
+        let key = key();
+        let is_new = self.process.as_ref().is_none_or(|process| !process.is_used);
+        let mut executed = self.run_alone(job);
+        if let Err(failed) = &executed
+            && !is_new
+        {
+            self.suspicion = Some(failed.clone());
+            executed = self.run_alone(job);
+        }
+        match executed {
+            Ok(execution) => {
+                self.take_back_suspicion();
+                execution
+            }
+            Err(execution) => {
+                proven().insert(key, execution.clone());
+                execution
+            }
+        }
     }
 
     fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
+        self.suspicion = None;
         let mut done = Vec::with_capacity(jobs.len());
-        while done.len() < jobs.len() {
-            match self.process() {
-                Ok(mut process) => match process.run(&jobs[done.len()..], self.limits, &mut done) {
-                    None => self.process = Some(process),
-                    Some(culprit) => {
-                        drop(process);
-                        done.push(self.confirmed(jobs[done.len()], culprit));
-                    }
-                },
-                // It worked before, so this is the machine's fault and not the runtime's.
-                Err(error) => {
-                    let lacking = Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string());
-                    done.resize(jobs.len(), lacking);
-                }
-            }
+        if let Ended::Failed(execution) = self.run(jobs, self.batch_time, &mut done) {
+            self.suspicion = Some(execution.clone());
+            done.push(execution);
         }
         done
     }
@@ -217,43 +336,54 @@ impl Process {
         let words = Arc::new(Mutex::new(VecDeque::new()));
         let heard = Arc::clone(&words);
         thread::spawn(move || listen(errors, &heard, notices.as_ref()));
-        Ok(Process { child, exchange, words })
+        Ok(Process { child, exchange, words, is_used: false })
     }
 
     /// Waits for the first message.
-    fn ready(&mut self, row: &Row) -> Result<String, OpenError> {
+    fn ready(&mut self, row: &Row, limits: &Limits) -> Result<String, OpenError> {
         let began = Instant::now();
         let reason = loop {
             break match self.exchange.next(None, LOOK) {
-                Next::Ready(Ok(version)) => return Ok(version),
+                Next::Ready(Ok(version)) => match self.used().memory {
+                    memory if memory > limits.memory => format!(
+                        "its process takes {} before its first job, and the limit is {}: raise --memory-limit",
+                        ByteSize(memory),
+                        ByteSize(limits.memory)
+                    ),
+                    _ => return Ok(version),
+                },
                 Next::Ready(Err(reason)) => reason,
                 Next::Garbage { what, .. } => format!("its first message cannot be read: {what}"),
                 Next::Execution(_) => "it answers before it is asked".to_owned(),
-                Next::Nothing { .. } if began.elapsed() < READY => continue,
-                Next::Nothing { .. } => format!("it is not ready after {READY:?}"),
+                Next::Nothing { .. } if limits.stop.is_due() => "it was stopped before it was ready".to_owned(),
+                Next::Nothing { .. } if !self.is_over(READY, began.elapsed(), Duration::ZERO) => continue,
+                Next::Nothing { .. } => format!("it is not ready after {:.0?}", began.elapsed()),
                 Next::End => format!("it ended before it was ready: {}", self.end().1),
             };
         };
         Err(OpenError::new(&row.id, reason))
     }
 
-    /// Runs jobs. What came of a job that ended the process is given back; the jobs before it are done.
-    fn run(&mut self, jobs: &[&Job], limits: Limits, done: &mut Vec<Execution>) -> Option<Execution> {
+    /// Runs jobs up to the first that makes the process useless, each with a usual time.
+    fn run(&mut self, jobs: &[&Job], time: Duration, limits: &Limits, done: &mut Vec<Execution>) -> Ended {
+        self.is_used = true;
         if let Err(error) = self.exchange.ask(jobs) {
             // The machine's fault: no job of a case is too large to be written.
-            return Some(Execution::without_answer(Outcome::Unsupported(Gap::Process), error.to_string()));
+            done.push(no_process(error.to_string()));
+            return Ended::Stopped;
         }
+        let memory = limits.memory.saturating_add(memory_for(jobs));
         for job in jobs {
-            match self.next(job, limits) {
+            match self.next(job, Limits::time_for(time, job), memory, &limits.stop) {
                 Ok(execution) => done.push(execution),
-                Err(culprit) => return Some(culprit),
+                Err(ended) => return ended,
             }
         }
-        None
+        Ended::Done
     }
 
-    /// What came of the job under way; an error if the process is of no use any more.
-    fn next(&mut self, job: &Job, limits: Limits) -> Result<Execution, Execution> {
+    /// The result of the job under way.
+    fn next(&mut self, job: &Job, time: Duration, memory: u64, stop: &Stop) -> Result<Execution, Ended> {
         let mut began = Instant::now();
         let mut spent_before = None;
         let (outcome, message) = loop {
@@ -266,21 +396,30 @@ impl Process {
                 Next::Ready(_) => break (Outcome::Garbled, "it says that it is ready in mid-batch".to_owned()),
                 Next::End => break self.end(),
                 Next::Nothing { progress: true } => (began, spent_before) = (Instant::now(), None),
+                Next::Nothing { progress: false } if stop.is_due() => return Err(Ended::Stopped),
                 Next::Nothing { progress: false } => {
-                    let used = Used::of(self.child.id()).unwrap_or_default();
-                    if used.memory > limits.memory {
-                        let mib = 1 << 20;
-                        let message = format!("{} MiB of at most {}", used.memory / mib, limits.memory / mib);
-                        break (Outcome::OutOfMemory, message);
+                    let used = self.used();
+                    if used.memory > memory {
+                        let (used, limit) = (ByteSize(used.memory), ByteSize(memory));
+                        break (Outcome::OutOfMemory, format!("it takes {used}, and its limit is {limit}"));
                     }
-                    let spent = used.time.saturating_sub(*spent_before.get_or_insert(used.time));
-                    if is_over(limits.time, began.elapsed(), used.waits.then_some(spent)) {
-                        break (Outcome::TimedOut, format!("no answer within {:?}", limits.time));
+                    if self.is_over(time, began.elapsed(), *spent_before.get_or_insert(used.time)) {
+                        break (Outcome::TimedOut, format!("no answer within {time:?}"));
                     }
                 }
             }
         };
-        Err(Execution::without_answer(outcome, message))
+        Err(Ended::Failed(Execution::without_answer(outcome, message)))
+    }
+
+    fn used(&self) -> Used {
+        Used::of(self.child.id()).unwrap_or_default()
+    }
+
+    /// Whether the process has had its time: so much has passed, and so much processor time was spent before.
+    fn is_over(&self, limit: Duration, passed: Duration, spent_before: Duration) -> bool {
+        let used = self.used();
+        is_over(limit, passed, used.waits.then(|| used.time.saturating_sub(spent_before)))
     }
 
     /// How the process ended, with its last words.
@@ -303,10 +442,21 @@ impl Process {
     }
 }
 
+/// The memory that jobs take beside the limit, in bytes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no limit is exact to the byte")]
+fn memory_for(jobs: &[&Job]) -> u64 {
+    (jobs.iter().map(|job| weight(job)).sum::<f64>() * COPIES) as u64
+}
+
 impl Drop for Process {
+    /// Ends it with all processes that it started.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        #[cfg(unix)]
+        if let Ok(group) = i32::try_from(self.child.id()) {
+            _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL);
+        }
+        _ = self.child.kill();
+        _ = self.child.wait();
     }
 }
 
@@ -355,11 +505,16 @@ fn is_over(limit: Duration, passed: Duration, spent: Option<Duration>) -> bool {
     passed >= limit && (spent.is_none_or(|spent| spent >= limit) || passed >= limit * PATIENCE)
 }
 
-/// Ctrl-C is meant for this program, which ends its workers itself.
+/// Ctrl-C is meant for this program, which ends its processes itself; and none of them outlives it, whatever ends it.
 #[cfg(unix)]
 fn apart_from_the_terminal(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
+    #[cfg(target_os = "linux")]
+    // SAFETY: what is called between fork and exec takes no lock and no memory.
+    unsafe {
+        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?));
+    }
 }
 
 #[cfg(not(unix))]
@@ -379,6 +534,18 @@ fn signal(_: ExitStatus) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_large_has_more_time_and_memory() {
+        let fed = |tensor: Tensor| Job { model: [7].into(), feeds: vec![("data".into(), tensor)], continues: false };
+        let numbers = |count: usize| Tensor::vector(&vec![7; count]);
+        let (small, large) = (fed(numbers(1000)), fed(numbers(1 << 23)));
+        let usual = Duration::from_secs(2);
+        assert_eq!(Limits::time_for(usual, &small), usual);
+        assert_eq!(Limits::time_for(usual, &large), usual + Duration::from_secs(1), "64 MiB");
+        let (little, much) = (memory_for(&[&small]), memory_for(&[&small, &large]));
+        assert!(little < 1 << 16 && much > 5 << 26, "{little} {much}");
+    }
 
     #[test]
     fn a_busy_machine_is_no_hang_and_a_hang_is_one_on_any_machine() {

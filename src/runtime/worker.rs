@@ -58,7 +58,7 @@ struct Files;
 ///
 /// # Errors
 /// If it cannot be started.
-pub(super) fn start(row: &Row, limits: Limits) -> Result<Isolated, OpenError> {
+pub(super) fn start(row: &Row, limits: &Limits) -> Result<Isolated, OpenError> {
     Isolated::start(row, &Files, limits)
 }
 

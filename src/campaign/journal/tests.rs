@@ -5,8 +5,7 @@ use crate::campaign::tests::options;
 use crate::campaign::{Stream, run};
 use crate::case::Generator;
 use crate::runtime::liar::{self, panics_on_zero, short_shape, wrong_type};
-use crate::runtime::{OpenError, Runtime};
-use std::sync::atomic::AtomicBool;
+use crate::runtime::{OpenError, Runtime, Stop};
 use std::sync::{Arc, OnceLock};
 
 fn open() -> Result<Vec<Box<dyn Runtime>>, OpenError> {
@@ -22,7 +21,7 @@ fn header() -> Header {
 fn campaign(journal: Option<&mut Journal>) -> Statistics {
     let source = Stream::new(Generator::default(), 7, vec![]);
     let options = options(&source, Some(500), 2);
-    run(&options, journal, &open, &AtomicBool::new(false), &|_| {}).unwrap()
+    run(&options, journal, &open, &Stop::default(), &|_| {}).unwrap()
 }
 
 fn begin(folder: &Path) -> Journal {
@@ -45,7 +44,7 @@ fn three_parts() -> &'static [u8] {
         for cases in [20, 40, 60] {
             journal = {
                 let options = options(&source, Some(cases), 1);
-                run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap();
+                run(&options, Some(&mut journal), &open, &Stop::default(), &|_| {}).unwrap();
                 drop(journal);
                 let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
                 opened.start(header(), Limits::default()).unwrap()
@@ -72,7 +71,7 @@ fn a_journal_holds_what_was_counted() {
     let folder = tempfile::tempdir().unwrap();
     let mut journal = begin(folder.path());
     let statistics = campaign(Some(&mut journal));
-    journal.end(Duration::ZERO).unwrap();
+    journal.end(Duration::ZERO, true).unwrap();
     let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
     let kept = opened.kept().unwrap();
     assert!(kept.has_ended);
@@ -92,7 +91,7 @@ fn a_campaign_that_was_not_ended_is_not_overwritten() {
     drop(journal);
     assert!(failure(Manner::Begin).contains("go on with --resume, or start anew with --restart"));
     let again = Opened::open(folder.path(), Manner::Restart).unwrap().start(header(), Limits::default()).unwrap();
-    again.end(Duration::ZERO).unwrap();
+    again.end(Duration::ZERO, true).unwrap();
     begin(folder.path());
 }
 
@@ -160,7 +159,7 @@ fn a_journal_cut_anywhere_is_a_journal() {
         }
         if lines > 0 {
             let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
-            opened.start(header(), Limits::default()).unwrap().end(Duration::ZERO).unwrap();
+            opened.start(header(), Limits::default()).unwrap().end(Duration::ZERO, true).unwrap();
             assert_eq!(resume(folder.path()), Ok((lines / 2 * 20) as u64), "what comes next is whole");
         }
         Ok(())
@@ -199,7 +198,7 @@ fn a_journal_that_cannot_be_written_says_how_to_go_on() {
     journal.file = File::open(folder.path().join(FILE)).unwrap();
     let source = Stream::new(Generator::default(), 7, vec![]);
     let options = options(&source, Some(500), 2);
-    let error = run(&options, Some(&mut journal), &open, &AtomicBool::new(false), &|_| {}).unwrap_err().to_string();
+    let error = run(&options, Some(&mut journal), &open, &Stop::default(), &|_| {}).unwrap_err().to_string();
     let path = folder.path().join(FILE);
     assert!(error.starts_with(&format!("{} cannot be written", path.display())), "{error}");
     assert!(error.ends_with("--resume goes on once there is room"), "{error}");

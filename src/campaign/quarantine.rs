@@ -1,0 +1,165 @@
+//! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
+//!
+//! The first such case is reduced at once, and what is left of it is executed with all of its time, alone in a new process.
+//! If that ends the process in the same way, its features are known. From then on a case of the same operator with these
+//! features is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
+//! counted as such. A runtime whose process most jobs end is left out altogether.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::case::{Case, Features, Generated, shrink};
+use crate::model::{self, Job};
+use crate::operator::OperatorName;
+use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop};
+
+/// The part of the time that goes to cases that are likely to end a process, at most: one of so many.
+const SHARE: u32 = 8;
+/// So many jobs that ended a process are enough to leave a runtime out, if they are half of all.
+const MANY: u64 = 8;
+/// How long a case is reduced, at most.
+const REDUCING: Duration = Duration::from_secs(5);
+
+/// What the threads of a campaign know of cases that end a process.
+#[derive(Debug)]
+pub struct Quarantine {
+    known: Mutex<Arc<Known>>,
+    /// Held by the thread that looks into a case. The others wait for what it learns.
+    turn: Mutex<()>,
+}
+
+/// What is known at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known {
+    proven: Vec<Proven>,
+    /// By runtime: how many jobs it was given, how many of them ended its process, and whether it is left out.
+    tallies: Vec<(u64, u64, bool)>,
+}
+
+/// A reduced case that ends the process of a runtime.
+#[derive(Clone, Debug)]
+pub(super) struct Proven {
+    /// Of the runtime.
+    release: String,
+    pub(super) case: Case,
+    features: Features,
+    pub(super) execution: Execution,
+}
+
+impl Quarantine {
+    /// One that knows nothing of so many runtimes.
+    pub fn new(runtimes: usize) -> Quarantine {
+        let known = Known { proven: vec![], tallies: vec![(0, 0, false); runtimes] };
+        Quarantine { known: Mutex::new(Arc::new(known)), turn: Mutex::new(()) }
+    }
+
+    pub(super) fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts jobs that a runtime was given, and those of them that ended its process. The runtime is left out from now on
+    /// if these are too many.
+    pub(super) fn count(&self, place: usize, id: &RuntimeId, jobs: u64, ended: u64) {
+        let mut known = self.lock();
+        let (all, fatal, is_out) = &mut Arc::make_mut(&mut known).tallies[place];
+        *all += jobs;
+        *fatal += ended;
+        if !*is_out && *fatal >= MANY && *fatal * 2 >= *all {
+            *is_out = true;
+            eprintln!(
+                "{id} is left out from now on: {fatal} of its {all} jobs ended its process, or had no answer in time"
+            );
+        }
+    }
+
+    /// Reduces a case that ended the process of a runtime, and keeps it if it does so in a new process too. What is known
+    /// already, or was learnt meanwhile, is given back as it is.
+    pub(super) fn look_into(
+        &self,
+        case: &Case,
+        outcome: &Outcome,
+        runtime: &mut dyn Runtime,
+        stop: &Stop,
+    ) -> Option<Proven> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let release = runtime.id().release();
+        if let Some(proven) = self.known().like(&release, case.operator.name, &Features::of(case)) {
+            return Some(proven.clone());
+        }
+        let (began, features) = (Instant::now(), Features::of(case));
+        let is_over = || began.elapsed() >= REDUCING || stop.is_due();
+        let mut first = |candidates: &[Case]| {
+            candidates.iter().position(|candidate| {
+                // A case with something special of its own would be like fewer cases, and not more.
+                Features::of(candidate).are_within(&features) && !is_over() && {
+                    let job = job(candidate);
+                    runtime.execute_all(&[&job]).first().is_some_and(|execution| execution.outcome == *outcome)
+                }
+            })
+        };
+        let simplest = shrink::simplest(case);
+        let begin = first(&simplest).map_or_else(|| case.clone(), |place| simplest[place].clone());
+        let case = shrink::reduce(begin, &mut first);
+        let execution = runtime.execute(&job(&case));
+        if execution.outcome != *outcome || stop.is_due() {
+            return None;
+        }
+        let proven = Proven { release, features: Features::of(&case), case, execution };
+        Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
+        Some(proven)
+    }
+}
+
+fn job(case: &Case) -> Job {
+    let generated = Generated::given(case.clone());
+    model::job(&generated.case, &generated.tensors)
+}
+
+impl Known {
+    /// Whether nothing is left out.
+    pub(super) fn is_empty(&self) -> bool {
+        self.proven.is_empty() && !self.tallies.iter().any(|(.., is_out)| *is_out)
+    }
+
+    /// Whether the runtime at a place is left out.
+    pub(super) fn is_out(&self, place: usize) -> bool {
+        self.tallies[place].2
+    }
+
+    /// What ended the process of a release in a case whose features another case has as well.
+    pub(super) fn like(&self, release: &str, operator: OperatorName, features: &Features) -> Option<&Proven> {
+        self.proven.iter().find(|proven| {
+            proven.release == release && proven.case.operator.name == operator && proven.features.are_within(features)
+        })
+    }
+}
+
+/// How much of its time a thread gave to cases that are likely to end a process.
+#[derive(Debug)]
+pub(super) struct Budget {
+    began: Instant,
+    spent: Duration,
+}
+
+impl Budget {
+    pub(super) fn new() -> Budget {
+        Budget { began: Instant::now(), spent: Duration::ZERO }
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.spent * SHARE <= self.began.elapsed()
+    }
+
+    pub(super) fn spend(&mut self, time: Duration) {
+        self.spent += time;
+    }
+}
+
+/// The execution of a case that a runtime is not given.
+pub(super) fn left_out(gap: Gap) -> Execution {
+    Execution::without_answer(Outcome::Unsupported(gap), String::new())
+}
