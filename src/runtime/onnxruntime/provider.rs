@@ -15,13 +15,13 @@ use crate::model;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Provider<'a> {
     name: &'a str,
-    options: Options<'a>,
+    options: Vec<Setting<'a>>,
 }
 
-/// Names and values, in the order in which they are written.
-type Options<'a> = Vec<(&'a str, String)>;
+/// The name of an option, and its value.
+type Setting<'a> = (&'a str, String);
 
-type Add = fn(&mut SessionBuilder, Options) -> ort::Result<()>;
+type Add = fn(&mut SessionBuilder, &[Setting]) -> ort::Result<()>;
 
 /// Those that have a call of their own in the API: the name in a configuration, the name that the library lists, and the call.
 /// All others are added by name.
@@ -54,7 +54,7 @@ impl Provider<'_> {
         if name.is_empty() || text.contains('\0') {
             return Err(wrong());
         }
-        let mut read = Options::new();
+        let mut read: Vec<Setting> = Vec::new();
         for part in options.into_iter().flat_map(|options| options.split(',')) {
             match (part.split_once('='), read.last_mut()) {
                 (Some((option, value)), _) if !option.trim().is_empty() => read.push((option.trim(), value.to_owned())),
@@ -86,32 +86,32 @@ impl Provider<'_> {
             ));
         }
         let added = match own {
-            Some((_, _, add)) => add(builder, self.options),
+            Some((_, _, add)) => add(builder, &self.options),
             None => add_by_name(builder, name, &self.options),
         };
         let case: Case = "Flatten@13 float[1]".parse().map_err(|error| format!("{error}"))?;
         let model = model::job(&case, &case.tensors()).model;
-        let loaded = added.and_then(|()| Ok(builder.commit_from_memory(&model)?));
+        let loaded = added.and_then(|()| builder.commit_from_memory(&model));
         loaded.map(drop).map_err(|error| format!("the execution provider `{name}` cannot be used: {}", error.message()))
     }
 }
 
-fn add_with_options<P>(builder: &mut SessionBuilder, options: Options) -> ort::Result<()>
+fn add_with_options<P>(builder: &mut SessionBuilder, options: &[Setting]) -> ort::Result<()>
 where
     P: ExecutionProvider + ArbitrarilyConfigurableExecutionProvider + Default,
 {
-    let provider = |provider: P, (option, value)| provider.with_arbitrary_config(option, value);
-    options.into_iter().fold(P::default(), provider).register(builder)
+    let provider = |provider: P, (option, value): &Setting| provider.with_arbitrary_config(option, value);
+    options.iter().fold(P::default(), provider).register(builder)
 }
 
-fn add_plain<P: ExecutionProvider + Default>(builder: &mut SessionBuilder, options: Options) -> ort::Result<()> {
+fn add_plain<P: ExecutionProvider + Default>(builder: &mut SessionBuilder, options: &[Setting]) -> ort::Result<()> {
     match options.first() {
         Some((option, _)) => Err(ort::Error::new(format!("it is given no options here: leave out `{option}`"))),
         None => P::default().register(builder),
     }
 }
 
-fn add_by_name(builder: &mut SessionBuilder, name: &str, options: &Options) -> ort::Result<()> {
+fn add_by_name(builder: &mut SessionBuilder, name: &str, options: &[Setting]) -> ort::Result<()> {
     let text = |text: &str| CString::new(text).map_err(|error| ort::Error::new(error.to_string()));
     let name = text(name)?;
     let names = options.iter().map(|(option, _)| text(option)).collect::<ort::Result<Vec<_>>>()?;
