@@ -66,8 +66,5 @@ fn a_row_may_name_an_execution_provider_that_its_library_has() {
     }
     let campaign = ["campaign", "--cases", "1", "--runtimes", "provided/all+TensorRT"];
     let (code, out) = crosscheck(folder.path(), &campaign);
-    assert!(
-        code == Some(2) && out.contains("`TensorRT`") && !folder.path().join("crosscheck-campaign").exists(),
-        "{out}"
-    );
+    assert!(code == Some(2) && out.contains("`TensorRT`") && !out.contains("1 case"), "{out}");
 }
