@@ -20,6 +20,9 @@ import tempfile
 import time
 from collections import Counter, namedtuple
 
+# Before it is loaded: without this onnxruntime writes a device id and events to the disk.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
 import numpy
 import onnx
 import onnxruntime

@@ -2,7 +2,11 @@
 
 import base64
 import json
+import os
 import sys
+
+# Before it is loaded: without this onnxruntime writes a device id and events to the disk.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import onnx
 import onnxruntime

@@ -381,6 +381,27 @@ fn releases_that_cannot_be_had_say_what_to_do() {
     let two = ["run", "Shape@28 float[1]", "--in-process", "--runtimes", "tract@0.1.0"];
     assert_refused("x", "", &two, &["leave out --in-process"]);
     assert_refused("x", "", &["compare", "tract", "in-house"], &["the same configurations"]);
+    let (old, oldest) = ("onnxruntime@1.17.0", ["1.17.0", "the oldest release that can be loaded is 1.20.0"]);
+    assert_refused("x", "", &run(old), &oldest);
+    assert_refused("x", "", &["runtimes", "install", old], &oldest);
+    let rows = "[[runtime]]\nname = \"ours\"\nkind = \"onnxruntime\"\nversion = \"1.17.0\"\n";
+    assert_refused("runtimes.toml", rows, &["campaign", "--cases", "1"], &oldest);
+}
+
+#[cfg(unix)]
+#[test]
+fn onnxruntime_writes_nothing_below_the_home_of_its_user() {
+    let library = provision::onnxruntime_library(provision::ONNXRUNTIME_VERSION).unwrap();
+    for place in [&[][..], &["--in-process"]] {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = crosscheck(&["run", RIGHT, "--runtimes", "onnxruntime"]);
+        command.args(place).env(provision::OVERRIDE, &library).env_remove(provision::NO_TELEMETRY.0);
+        command.envs(["HOME", "XDG_CACHE_HOME", "TMPDIR"].map(|name| (name, home.path())));
+        let (code, out, error) = ended(&command.output().unwrap());
+        assert_eq!(code, 0, "{out}{error}");
+        let written: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(written.is_empty(), "{place:?}: {written:?}");
+    }
 }
 
 #[cfg(unix)]

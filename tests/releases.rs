@@ -43,13 +43,28 @@ fn the_release_that_brought_a_defect_is_found() {
 #[test]
 fn a_row_may_name_an_execution_provider_that_its_library_has() {
     let folder = tempfile::tempdir().unwrap();
-    let rows =
-        "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+XNNPACK\"]\n";
+    let rows = "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+AZURE(a=1,b=2)\", \
+         \"all+XNNPACK\", \"all+CUDA(device_id=0,enable_cuda_graph=1)\", \"all+TensorRT\", \"all+CUDA(device_id)\"]\n";
     fs::write(folder.path().join("runtimes.toml"), rows).unwrap();
     let run = |runtime: &str| crosscheck(folder.path(), &["run", "Flatten@13 float[2]", "--runtimes", runtime]);
     // The library of the wheels has that of Azure, which leaves these operators to the CPU, and no other.
-    let (code, out) = run("provided/all+AZURE");
-    assert!(code == Some(0) && out.contains("agrees"), "{out}");
-    let (code, out) = run("provided/all+XNNPACK");
-    assert!(code == Some(2) && out.contains("has no execution provider `XNNPACK`"), "{out}");
+    for runtime in ["provided/all+AZURE", "provided/all+AZURE(a=1,b=2)"] {
+        let (code, out) = run(runtime);
+        assert!(code == Some(0) && out.contains("agrees"), "{out}");
+    }
+    for (runtime, said) in [
+        (
+            "provided/all+XNNPACK",
+            "has no execution provider `XNNPACK`; it has AzureExecutionProvider, CPUExecutionProvider",
+        ),
+        ("provided/all+CUDA(device_id=0,enable_cuda_graph=1)", "has no execution provider `CUDA`; it has Azure"),
+        ("provided/all+TensorRT", "has no execution provider `TensorRT`; it has Azure"),
+        ("provided/all+CUDA(device_id)", "write NAME or NAME(OPTION=VALUE,OPTION=VALUE)"),
+    ] {
+        let (code, out) = run(runtime);
+        assert!(code == Some(2) && out.contains(said), "{runtime}: {out}");
+    }
+    let campaign = ["campaign", "--cases", "1", "--runtimes", "provided/all+TensorRT"];
+    let (code, out) = crosscheck(folder.path(), &campaign);
+    assert!(code == Some(2) && out.contains("`TensorRT`") && !out.contains("1 case"), "{out}");
 }

@@ -31,9 +31,6 @@ pub(super) struct Arguments {
     place: PlaceArguments,
 }
 
-/// The oldest release of onnxruntime that has the API by which it is driven.
-const OLDEST_ONNXRUNTIME: &str = "1.20.0";
-
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let case = read_case(&arguments.case)?;
     let (name, configuration) = match arguments.runtime.split_once('/') {
@@ -139,7 +136,7 @@ fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let rows = select(Some(name))?;
     let kind = rows[0].kind()?;
     let oldest = match kind.supply {
-        Supply::Library => OLDEST_ONNXRUNTIME,
+        Supply::Library => provision::OLDEST_ONNXRUNTIME,
         Supply::Linked => "0",
         Supply::Program => anyhow::bail!("{name} is a program of your own, of which there is one version"),
     };

@@ -1,6 +1,8 @@
 //! onnxruntime through the `ort` crate, which loads the library of the pinned release at run time.
 
-use std::ffi::{CStr, CString, c_char};
+mod provider;
+
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::slice;
@@ -14,6 +16,7 @@ use ort::session::builder::{GraphOptimizationLevel, SessionBuilder};
 use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensor, DynTensorRef, Shape, TensorElementType, ValueType};
 
+use self::provider::Provider;
 use super::{
     Class, Declaration, Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Reason, Row, Runtime, RuntimeId,
     Stage, Supply, by_number, provision,
@@ -85,12 +88,12 @@ struct Loaded {
     declared: Arc<[Declaration]>,
 }
 
-/// Opens a session builder as the configuration says: the level of optimization, and after a `+` the name of an execution
-/// provider that takes precedence over the one for the CPU.
+/// Opens a session builder as the configuration says: the level of optimization, and after a `+` an execution provider that
+/// takes precedence over the one for the CPU, see [`Provider::parse`].
 fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let failed = |reason: String| OpenError::new(&row.id, reason);
     let (level, provider) = match row.id.configuration.split_once('+') {
-        Some((level, provider)) => (level, Some(provider)),
+        Some((level, provider)) => (level, Some(Provider::parse(provider).map_err(failed)?)),
         None => (row.id.configuration.as_str(), None),
     };
     let level = LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level).ok_or_else(|| {
@@ -103,7 +106,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
         .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
         .map_err(|error| failed(error.to_string()))?;
     if let Some(provider) = provider {
-        add_provider(&mut builder, provider).map_err(failed)?;
+        provider.add(&mut builder).map_err(failed)?;
     }
     // With a library of the user's own, the version is what that library says.
     let id = RuntimeId { version: version.clone(), ..row.id.clone() };
@@ -117,36 +120,6 @@ const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
     ("extended", GraphOptimizationLevel::Level2),
     ("all", GraphOptimizationLevel::All),
 ];
-
-/// Puts an execution provider of the library, such as `XNNPACK`, before the one for the CPU.
-fn add_provider(builder: &mut SessionBuilder, provider: &str) -> Result<(), String> {
-    let name = CString::new(provider).map_err(|error| error.to_string())?;
-    // SAFETY: the builder is live, the name ends in NUL, and there are no options.
-    let added = unsafe {
-        let append = ort::api().SessionOptionsAppendExecutionProvider;
-        ort::Error::result_from_status(append(builder.ptr_mut(), name.as_ptr(), ptr::null(), ptr::null(), 0))
-    };
-    added.map_err(|error| {
-        let there = available_providers().join(", ");
-        format!("its library has no execution provider `{provider}`: {}; it was built with {there}", error.message())
-    })
-}
-
-/// The execution providers that the library was built with.
-fn available_providers() -> Vec<String> {
-    let (mut names, mut count) = (ptr::null_mut(), 0);
-    // SAFETY: the library gives an array of so many strings, which are copied before it takes them back.
-    unsafe {
-        let get = ort::api().GetAvailableProviders;
-        if ort::Error::result_from_status(get(&raw mut names, &raw mut count)).is_err() {
-            return vec![];
-        }
-        let name = |index| CStr::from_ptr(*names.add(index)).to_string_lossy().into_owned();
-        let all = (0..usize::try_from(count).unwrap_or(0)).map(name).collect();
-        let _ = ort::Error::result_from_status((ort::api().ReleaseAvailableProviders)(names, count));
-        all
-    }
-}
 
 /// The one library of this process.
 struct Library {
@@ -164,6 +137,12 @@ fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
     };
     let loaded = LOADED.get_or_init(|| {
         let version = library_version(&library)?;
+        if provision::is_too_old(&version) {
+            let (library, oldest) = (library.display(), provision::OLDEST_ONNXRUNTIME);
+            return Err(format!(
+                "{library} is onnxruntime {version}, which is too old: the oldest release that can be loaded is {oldest}"
+            ));
+        }
         let builder = ort::init_from(&library).map_err(|error| format!("{}: {error}", library.display()))?;
         let environment = builder.with_telemetry(false).build().map_err(|error| error.to_string())?;
         environment.set_log_level(LogLevel::Fatal);
@@ -222,7 +201,12 @@ impl OnnxRuntime {
     /// A session, or what came of loading in its place.
     fn load(&mut self, model: &[u8]) -> Result<Loaded, Execution> {
         let session = self.builder.commit_from_memory(model).map_err(|error| failure(Stage::Load, &error, None))?;
-        let types = session.inputs().iter().chain(session.outputs()).map(|outlet| outlet.dtype().tensor_type());
+        let outlets = || session.inputs().iter().chain(session.outputs());
+        if let Some(other) = outlets().find(|outlet| outlet.dtype().tensor_type().is_none()) {
+            let message = format!("only tensors are fed and read here, and `{}` is a {}", other.name(), other.dtype());
+            return Err(Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message));
+        }
+        let types = outlets().map(|outlet| outlet.dtype().tensor_type());
         if !self.numbers_all_types && types.flatten().any(is_renumbered) {
             let message = format!("the API numbers this element type otherwise since {RENUMBERED}");
             return Err(Execution::without_answer(Outcome::Unsupported(Gap::ElementType), message));
@@ -354,5 +338,32 @@ fn native_type(element_type: ElementType) -> TensorElementType {
         ElementType::Float8e8m0 => TensorElementType::Float8E8M0,
         ElementType::Int2 => TensorElementType::Int2,
         ElementType::Uint2 => TensorElementType::Uint2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::case::Case;
+    use crate::model::{self, proto::ModelProto};
+
+    /// What is not read here is a gap here, and no refusal of onnxruntime.
+    #[test]
+    fn a_model_that_gives_no_tensor_is_not_supported() {
+        let case: Case = "Flatten@15 float[2]".parse().unwrap();
+        let job = model::job(&case, &case.tensors());
+        let mut runtime = open(&super::super::select(Some("onnxruntime/all")).unwrap()[0]).unwrap();
+        assert!(matches!(runtime.execute(&job).outcome, Outcome::Answer(_)));
+        for operator in ["SequenceConstruct", "Optional"] {
+            let mut model = ModelProto::decode(&*job.model).unwrap();
+            let graph = model.graph.as_mut().unwrap();
+            graph.node[0].op_type = Some(operator.to_owned());
+            graph.output[0].r#type = None;
+            let execution = runtime.execute(&Job { model: model.encode_to_vec().into(), ..job.clone() });
+            assert_eq!(execution.outcome, Outcome::Unsupported(Gap::Unstated), "{}", execution.message);
+            assert!(execution.message.starts_with("only tensors are fed and read here"), "{}", execution.message);
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds, provision};
+use super::provision::{self, OLDEST_ONNXRUNTIME, is_too_old};
+use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds};
 use crate::files::read_text;
 
 /// The file with the user's own rows, in the folder that the program is run in.
@@ -141,6 +142,9 @@ impl Entry {
             format!("there is no kind `{}`; there are {}", self.kind, names.join(", "))
         } else if self.version.as_ref().is_some_and(|version| !is_plain(version)) {
             "a version is written as 1.31.1".to_owned()
+        } else if let Some(version) = self.version.as_ref().filter(|v| supply == Some(Supply::Library) && is_too_old(v))
+        {
+            format!("{version} is too old: the oldest release that can be loaded is {OLDEST_ONNXRUNTIME}")
         } else if (supply == Some(Supply::Program)) == self.command.is_empty() {
             "`command`, the program and its arguments, belongs to the kind `command` and to no other".to_owned()
         } else if self.library.is_some() && supply != Some(Supply::Library) {
@@ -220,6 +224,19 @@ pub fn select(list: Option<&str>) -> Result<Vec<Row>, OpenError> {
     choose(list, entries(&own_entries()?))
 }
 
+/// The names in a list. A comma between parentheses stands between the options of an execution provider.
+fn names_in(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    list.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
 fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenError> {
     let Some(list) = list else { return Ok(entries.iter().flat_map(Entry::rows).collect()) };
     let listed = entries.len();
@@ -227,7 +244,7 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
     entries.extend(kinds().filter(|kind| kind.supply != Supply::Program).map(Kind::entry));
     entries.extend(reference_entry());
     let mut selected: Vec<Row> = Vec::new();
-    for name in list.split(',').map(str::trim) {
+    for name in names_in(list).map(str::trim) {
         let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
         let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
@@ -317,6 +334,33 @@ mod tests {
     }
 
     #[test]
+    fn the_options_of_an_execution_provider_are_part_of_the_name() {
+        let own = r#"
+            [[runtime]]
+            name = "ours"
+            kind = "onnxruntime"
+            configurations = ["all", "all+CUDA(device_id=0,enable_cuda_graph=1)"]
+        "#;
+        let (one, in_house) = ("ours/all+CUDA(device_id=0,enable_cuda_graph=1)".to_owned(), "in-house".to_owned());
+        assert_eq!(names(Some(&format!("{one}, in-house")), own).unwrap(), [one, in_house]);
+        assert_eq!(names(Some("ours"), own).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_release_that_is_too_old_is_refused_with_the_oldest_that_can_be_loaded() {
+        let said = "the oldest release that can be loaded is 1.20.0";
+        for old in ["1.17.0", "1.19.2", "1.9.0", "1.19", "0.5.0"] {
+            let error = names(Some(&format!("onnxruntime@{old}/all")), "").unwrap_err();
+            assert!(error.contains(said) && error.contains(old), "{error}");
+        }
+        for new in ["1.20.0", "1.20", "1.20.1", "1.31.0", "2.0.0"] {
+            assert_eq!(names(Some(&format!("onnxruntime@{new}/all")), "").unwrap(), [format!("onnxruntime@{new}/all")]);
+        }
+        // Another kind has other numbers.
+        assert_eq!(names(Some("tract@0.23.4/typed"), "").unwrap(), ["tract@0.23.4/typed"]);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_file_of_rows_is_said() {
         let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.name).chain(["command"]).collect();
         let kinds = format!("there are {}", kinds.join(", "));
@@ -326,6 +370,7 @@ mod tests {
             ("[[runtime]]\nname = \"a b\"\nkind = \"tract\"\n", "a name is made of"),
             ("[[runtime]]\nname = \"a\"\nkind = \"trakt\"\n", &kinds),
             ("[[runtime]]\nname = \"a\"\nkind = \"command\"\n", "`command`, the program"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"onnxruntime\"\nversion = \"1.17.0\"\n", "can be loaded is 1.20.0"),
             ("[[runtime]]\nname = \"a\"\nkind = \"tract\"\nlibrary = \"x\"\n", "does not load a library"),
         ] {
             let error = names(None, own).unwrap_err();

@@ -223,8 +223,16 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
     let dims = native_dims(tensor)?;
     match tensor.elements() {
         Elements::Strings(strings) => {
-            let strings = strings.iter().map(|s| String::from_utf8(s.to_vec())).collect::<Result<Vec<_>, _>>()?;
-            Ok(tract_ndarray::ArrayD::from_shape_vec(dims, strings)?.into_tensor())
+            let strings = strings.iter().map(|s| String::from_utf8(s.to_vec())).collect::<Result<Vec<_>, _>>();
+            let strings =
+                strings.map_err(|_| TractError::msg("no datum type for the element type string that is not UTF-8"))?;
+            // Not of an ndarray: tract unwraps an error where it makes a tensor of one.
+            // SAFETY: tract fills a tensor of strings with empty ones.
+            let mut native = unsafe { Tensor::uninitialized_dt(Datum::String, &dims)? };
+            // SAFETY: this is the type that it was made of.
+            let places = unsafe { native.as_slice_mut_unchecked::<String>() };
+            places.iter_mut().zip(strings).for_each(|(place, string)| *place = string);
+            Ok(native)
         }
         Elements::Packed(bytes) => {
             let element_type = tensor.element_type();
@@ -259,4 +267,59 @@ fn output(value: &Tensor) -> TractResult<Output> {
 fn declaration(fact: &TypedFact) -> Declaration {
     let dims = fact.shape.iter().map(|dim| dim.to_i64().ok()).collect();
     Declaration { element_type: our_type(fact.datum_type), dims: Some(dims) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dims of which some are 0 and some multiply past the address range.
+    const DIMS: [i64; 6] = [0, 1, 2, 3, 1 << 40, 768_614_336_404_564_651];
+
+    /// A tensor of these dims, if it is small.
+    fn small(element_type: ElementType, dims: Vec<i64>) -> Option<tensor::Tensor> {
+        let count = tensor::element_count(&dims).filter(|count| *count < 100)?;
+        let tensor = match element_type {
+            ElementType::String => tensor::Tensor::from_strings(dims, (0..count).map(|i| i.to_string()).collect()),
+            _ => tensor::Tensor::from_element_bits(element_type, dims, (0..count).map(|i| i as u128 % 2)),
+        };
+        Some(tensor.unwrap())
+    }
+
+    #[test]
+    fn a_string_that_tract_cannot_hold_is_a_gap() {
+        let tensor = tensor::Tensor::from_strings(vec![1], [b"\xff"].into_iter().collect()).unwrap();
+        let message = native(&tensor).unwrap_err().to_string();
+        let outcome = Execution::failure(Stage::Run, message, PHRASES, None).outcome;
+        assert_eq!(outcome, Outcome::Unsupported(Gap::ElementType));
+    }
+
+    #[test]
+    fn a_tensor_is_handed_over_whole_or_tract_refuses_it_and_nothing_panics() {
+        let (mut handed_over, mut refused) = (0, 0);
+        arbtest::arbtest(|u| {
+            let element_type = *u.choose(&ElementType::ALL)?;
+            let rank = u.int_in_range(0..=4)?;
+            let dims = (0..rank).map(|_| u.choose(&DIMS).copied()).collect::<Result<Vec<_>, _>>()?;
+            let Some(tensor) = small(element_type, dims) else { return Ok(()) };
+            match native(&tensor) {
+                Ok(native) => {
+                    assert_eq!(output(&native).unwrap().tensor, tensor);
+                    handed_over += 1;
+                }
+                Err(error) => {
+                    let outcome = Execution::failure(Stage::Run, format!("{error:#}"), PHRASES, None).outcome;
+                    let is_vast = tensor.dims().iter().any(|&dim| dim > 3);
+                    match outcome {
+                        Outcome::Unsupported(Gap::ElementType) => assert_eq!(native_type(element_type), None),
+                        Outcome::Refused { reason: Reason::Size, .. } => assert!(is_vast, "{tensor:?}"),
+                        _ => panic!("{tensor:?}: {error:#}"),
+                    }
+                    refused += 1;
+                }
+            }
+            Ok(())
+        });
+        assert!(handed_over > 100 && refused > 10, "{handed_over} {refused}");
+    }
 }

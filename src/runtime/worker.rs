@@ -80,6 +80,7 @@ impl Protocol for Files {
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
+        command.env(provision::NO_TELEMETRY.0, provision::NO_TELEMETRY.1);
         if std::env::var_os(HUGE_PAGES).is_none() {
             command.env(HUGE_PAGES, "0");
         }

@@ -69,10 +69,14 @@ impl Reproducer<'_> {
     /// # Errors
     /// If there can be none; the error says why, to people outside.
     pub fn write(&self) -> Result<Written, String> {
-        match self.ids.first().and_then(|id| outside::program(&id.name)) {
-            Some(Program::Python(package)) => Ok(self.python(package)),
-            Some(Program::Rust) => self.rust(),
-            None => {
+        let provider = self.ids.iter().find_map(|id| id.configuration.split_once('+'));
+        match (self.ids.first().and_then(|id| outside::program(&id.name)), provider) {
+            (Some(Program::Python(_)), Some((_, provider))) => Err(format!(
+                "There is no program: the package of PyPI has no execution provider {provider}. `model.onnx` is to be run by hand."
+            )),
+            (Some(Program::Python(package)), None) => Ok(self.python(package)),
+            (Some(Program::Rust), _) => self.rust(),
+            (None, _) => {
                 Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned())
             }
         }
@@ -133,8 +137,7 @@ impl Reproducer<'_> {
         let is_defined = matches!(self.generated.expectation, Expectation::Defined(_));
         let files = (0..acceptable.len())
             .map(|index| if is_defined { "test_data_set_0/output_0.pb".to_owned() } else { acceptable_file(index) });
-        let levels: Vec<String> =
-            self.ids.iter().map(|id| outside::level_name(id.configuration.split('+').next().unwrap_or(""))).collect();
+        let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
         let tensors = self.generated.tensors.iter().flatten().chain(acceptable.iter().copied());
         let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
@@ -262,4 +265,27 @@ fn comparison(tensor: &Tensor) -> Result<String, String> {
     } else {
         format!("is::<{name}>(output, &{dims:?}, &[{elements}])")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_of_onnxruntime_sets_it_up_as_it_was_and_keeps_its_telemetry_off() {
+        let generated = Generated::given("Flatten@13 float[2]".parse().unwrap());
+        let written = |configuration: &str| {
+            let (name, version) = ("onnxruntime".to_owned(), "1.31.1".to_owned());
+            let ids = [RuntimeId { name, version, configuration: configuration.to_owned() }];
+            let discrepancies = [Discrepancy::WrongValue];
+            let (title, generated, variant) = ("A finding", &generated, None);
+            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant }.write()
+        };
+        let program = written("all").unwrap().files.remove(0).1;
+        assert!(program.contains("ORT_ENABLE_ALL"), "{program}");
+        let [off, loaded] =
+            ["os.environ[\"ORT_DISABLE_TELEMETRY\"] = \"1\"", "\nimport onnxruntime"].map(|text| program.find(text));
+        assert!(off.is_some() && off < loaded, "{program}");
+        assert!(written("all+CUDA(device_id=0)").unwrap_err().contains("no execution provider CUDA(device_id=0)"));
+    }
 }

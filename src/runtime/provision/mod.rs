@@ -12,7 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use onnxruntime::{ONNXRUNTIME_VERSION, OVERRIDE, library, onnxruntime_library};
+pub use onnxruntime::{
+    NO_TELEMETRY, OLDEST_ONNXRUNTIME, ONNXRUNTIME_VERSION, OVERRIDE, is_too_old, library, onnxruntime_library,
+};
 pub use reference::{REFERENCE_VERSION, install_reference, reference};
 pub use worker::{build_worker, worker};
 

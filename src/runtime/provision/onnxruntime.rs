@@ -6,7 +6,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{ProvisionError, cache, python, run};
+use super::{ProvisionError, by_number, cache, python, run};
 use crate::files::sha256;
 
 /// The release of onnxruntime under test.
@@ -14,6 +14,21 @@ pub const ONNXRUNTIME_VERSION: &str = "1.31.1";
 
 /// The variable that names a library to use in place of the release under test.
 pub const OVERRIDE: &str = "ORT_DYLIB_PATH";
+
+/// The variable, and its value, that keeps the library from writing a device id and events below the user's cache directory,
+/// which it does whatever its API is told. It is set before the library is loaded.
+pub const NO_TELEMETRY: (&str, &str) = ("ORT_DISABLE_TELEMETRY", "1");
+
+/// The oldest release that can be loaded: the first one with the API that the crate `ort` is built for here, its feature
+/// `api-20`.
+pub const OLDEST_ONNXRUNTIME: &str = "1.20.0";
+
+/// Whether a release comes before the oldest one that can be loaded. `1.20` is `1.20.0`.
+pub fn is_too_old(version: &str) -> bool {
+    let mut numbers = by_number(version);
+    numbers.resize(numbers.len().max(3), 0);
+    numbers < by_number(OLDEST_ONNXRUNTIME)
+}
 
 /// The Python version whose wheels are taken. Which one it is makes no difference to the library.
 const PYTHON: &str = "312";

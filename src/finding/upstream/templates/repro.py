@@ -10,12 +10,20 @@ Exits with 0 when {{ "onnxruntime" if package == "onnxruntime" else "onnx.refere
 {% if foreign %}
 import ctypes
 {% endif %}
+{% if package == "onnxruntime" %}
+import os
+{% endif %}
 {% if apart %}
 import subprocess
 {% endif %}
 import sys
 from pathlib import Path
 
+{% if package == "onnxruntime" %}
+# Before it is loaded: without this onnxruntime writes a device id and events to the disk.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+{% endif %}
 {% if foreign %}
 import numpy
 {% endif %}
