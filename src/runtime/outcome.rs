@@ -125,6 +125,8 @@ pub enum Gap {
     Unstated,
     /// A process to run in: the machine could not start it. No fault of the runtime.
     Process,
+    /// An operator whose input is not a constant of the model.
+    VariableInput,
 }
 
 /// What words of a runtime mean.

@@ -143,6 +143,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Gap::DynamicShape => "needs shapes that are known at load",
             Gap::Unstated => "lacks something",
             Gap::Process => "has no process to run in",
+            Gap::VariableInput => "needs a constant where the model has an input",
         },
     }
 }
