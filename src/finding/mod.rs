@@ -32,7 +32,7 @@ pub use triage::{Sorted, Triage, triage};
 
 use crate::campaign::Trigger;
 use crate::case::Case;
-use crate::verdict::Severity;
+use crate::verdict::{Mismatch, Severity};
 
 /// A distinct defect, as far as its mismatches show.
 #[derive(Clone, Debug)]
@@ -57,6 +57,11 @@ pub struct Signature(String);
 impl Signature {
     pub fn of(trigger: &Trigger) -> Signature {
         let Trigger { mismatch, features } = trigger;
+        Signature(format!("{} | {features}", Signature::of_mismatch(mismatch)))
+    }
+
+    /// All of it but the features.
+    fn of_mismatch(mismatch: &Mismatch) -> String {
         let discrepancies: Vec<&str> = mismatch.discrepancies.iter().map(|d| d.id()).collect();
         let discrepancies = discrepancies.join("+");
         let mut parts = vec![mismatch.runtime_name(), mismatch.operator, &discrepancies];
@@ -64,7 +69,7 @@ impl Signature {
         if !mismatch.reaction.is_empty() {
             parts.push(&mismatch.reaction);
         }
-        Signature(format!("{} | {features}", parts.join(" | ")))
+        parts.join(" | ")
     }
 }
 
