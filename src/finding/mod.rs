@@ -26,7 +26,7 @@ pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
-pub use report::{Report, one_line};
+pub use report::{Report, Worst, one_line};
 pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, triage};
 
