@@ -159,6 +159,120 @@ fn without_stored_outputs_runtimes_are_compared_with_each_other() {
 }
 
 #[test]
+fn what_known_issues_explain_is_no_failure_and_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let shape = |name: &str, line: &str| case(root.path(), name, line, Some(&[Tensor::vector(&[2])]));
+    let folder = shape("known", "Shape@15 float[2]");
+    let run = |folder: &Path, more: &[&str]| replay("in-house,tract/typed", folder, more);
+    let (code, out, _) = run(&folder, &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("WRONG        gives another element type"), "{out}");
+    assert!(out.contains("known as tract-shape-wrong-type-ecb190"), "{out}");
+    let row = out.lines().rfind(|line| line.trim_start().starts_with("tract/typed")).unwrap();
+    let numbers: Vec<&str> = row.split_whitespace().skip(1).collect();
+    assert_eq!(numbers, ["0", "0", "0", "1", "1", "0"], "{out}");
+    assert_eq!(run(&folder, &["--ignore-known"]).0, Some(1));
+    assert_eq!(run(&folder, &["--ignore-known", "--fail-on", "panic"]).0, Some(0));
+    let (_, out, _) = run(&folder, &["--format", "json"]);
+    let line: Value = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!(line["judged"]["witnesses"][2]["known_as"][0], "tract-shape-wrong-type-ecb190");
+    assert_eq!((&line["judged"]["finding"], &line["judged"]["new"]), (&true.into(), &false.into()));
+    let junit = |more: &[&str]| {
+        let (_, out, _) = run(&folder, &[&["--format", "junit"], more].concat());
+        let suites = quick_junit::Report::deserialize_from_str(&out).unwrap().test_suites;
+        (suites[2].failures, suites[2].skipped)
+    };
+    assert_eq!((junit(&[]), junit(&["--ignore-known"])), ((0, 1), (1, 0)));
+    // A wrong stored output is explained by nothing.
+    let wrong = case(root.path(), "wrong", "Shape@15 float[2]", Some(&[Tensor::vector(&[3])]));
+    assert_eq!(run(&wrong, &[]).0, Some(1));
+}
+
+#[test]
+fn the_tolerance_can_be_given() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "off", "Add", Some(3.01));
+    let run = |more: &[&str]| replay("onnxruntime/all", &folder, more);
+    for (more, expected) in [
+        (&[][..], 1),
+        (&["--rtol", "0.004"], 0),
+        (&["--rtol", "0", "--atol", "0.02"], 0),
+        (&["--rtol", "0", "--atol", "0.001"], 1),
+    ] {
+        let (code, out, _) = run(more);
+        assert_eq!(code, Some(expected), "{more:?}: {out}");
+    }
+    assert!(run(&["--rtol", "0", "--atol", "0.02"]).1.contains("by the stored output (rtol 0, atol 0.02)"));
+    for wrong in ["--rtol=-1", "--atol=NaN", "--atol=much"] {
+        let (code, _, error) = run(&[wrong]);
+        assert!(code == Some(2) && error.contains("expected a number of 0 or more"), "{error}");
+    }
+    // Where sums cancel out more is allowed, unless it is said how much.
+    let folder = sum(root.path(), "test_dft_mine", "Add", Some(3.0035));
+    assert_eq!(replay("onnxruntime/all", &folder, &[]).0, Some(0));
+    assert_eq!(replay("onnxruntime/all", &folder, &["--atol", "1e-7"]).0, Some(1));
+}
+
+#[test]
+fn what_is_skipped_is_counted() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["test_training_dropout", "test_strnorm_model_monday_empty_output", "test_add", "test_add_bcast"] {
+        sum(root.path(), name, "Add", Some(4.0));
+    }
+    let run = |more: &[&str]| replay("onnxruntime/all", root.path(), more);
+    let (code, out, _) = run(&[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("2 data sets were judged"), "{out}");
+    assert!(out.contains("2 skipped: depends on chance; --chance replays them"), "{out}");
+    assert!(!out.contains("dropout"), "{out}");
+    let (_, out, _) = run(&["--chance"]);
+    assert!(out.contains("4 data sets were judged") && !out.contains("skipped"), "{out}");
+    for (pattern, skipped) in [("add", 2), ("test*bcast", 1), ("add_*", 1), ("bcast*add", 0)] {
+        let (_, out, _) = run(&["--chance", "--skip", pattern]);
+        assert!(out.contains(&format!("{} data sets were judged", 4 - skipped)), "{pattern}: {out}");
+        assert_eq!(out.contains(&format!("{skipped} skipped: as --skip says")), skipped > 0, "{pattern}: {out}");
+    }
+    assert_eq!(run(&["--skip", "add", "--skip", "no such"]).0, Some(0));
+    let (_, out, _) = run(&["--format", "json"]);
+    let reasons = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["skipped"].clone());
+    let reasons: Vec<String> = reasons.filter_map(|reason| Some(reason.as_str()?.to_owned())).collect();
+    assert!(reasons.len() == 2 && reasons.contains(&"depends on chance: it draws random numbers".to_owned()), "{out}");
+}
+
+#[test]
+fn an_input_of_which_the_first_node_makes_nothing_else_is_fed() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "identity", "Add", Some(3.0));
+    let model = folder.join("model.onnx");
+    let mut proto = ModelProto::decode(&fs::read(&model).unwrap()[..]).unwrap();
+    let graph = proto.graph.as_mut().unwrap();
+    let identity = NodeProto {
+        input: vec!["a".to_owned()],
+        output: vec!["same".to_owned()],
+        op_type: Some("Identity".to_owned()),
+        ..NodeProto::default()
+    };
+    graph.node[0].input[0] = "same".to_owned();
+    graph.node.insert(0, identity);
+    fs::write(&model, proto.encode_to_vec()).unwrap();
+    let (code, out, _) = replay("tract/pinned", root.path(), &[]);
+    assert!(code == Some(0) && out.contains("tract/pinned   agrees"), "{out}");
+}
+
+#[test]
+fn a_long_message_is_shown_with_its_end_and_is_whole_as_json() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "refused", "Reshape@14 float[3] int64[1]{2}", Some(&[floats(&[0.0, 1.0])]));
+    let (_, out, _) = replay("onnxruntime/all", &folder, &["--format", "json"]);
+    let json: Value = serde_json::from_str(out.trim()).unwrap();
+    let message = json["judged"]["witnesses"][1]["message"].as_str().unwrap();
+    assert!(message.len() > 240 && !message.contains('…') && message.contains("requested shape:{2}"), "{message}");
+    let (_, out, _) = crosscheck(&["run", "Reshape@14 float[3] int64[1]{2}", "--runtimes", "onnxruntime/all"]);
+    let line = out.lines().find(|line| line.contains(" … ")).unwrap_or_else(|| panic!("{out}"));
+    assert!(line.contains("Non-zero status code") && line.contains("requested shape:{2}"), "{line}");
+}
+
+#[test]
 fn what_cannot_be_read_ends_with_2_names_the_file_and_the_rest_is_replayed() {
     let root = tempfile::tempdir().unwrap();
     let shape = |name: &str| case(root.path(), name, "Shape@15 float[2]", Some(&[Tensor::vector(&[2])]));

@@ -1,5 +1,6 @@
 //! From mismatch to finding: minimized, told apart from others by its signature, measured, saved.
 
+pub mod backend;
 mod bisect;
 mod drift;
 mod export;
@@ -25,7 +26,7 @@ pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
-pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
+pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
 pub use report::{Report, Worst, one_line};
 pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, triage};
