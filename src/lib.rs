@@ -13,6 +13,7 @@ pub mod finding;
 pub mod fuzzing;
 pub mod model;
 pub mod operator;
+mod percentages;
 pub mod runtime;
 pub mod tensor;
 pub mod verdict;

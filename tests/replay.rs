@@ -6,7 +6,8 @@ use std::process::Command;
 
 use onnx_crosscheck::case::Case;
 use onnx_crosscheck::model::proto::{
-    GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorTypeProto, TypeProto, ValueInfoProto,
+    AttributeProto, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
 use onnx_crosscheck::model::{self, Job, test_data};
 use onnx_crosscheck::tensor::{ElementType, Tensor};
@@ -156,6 +157,164 @@ fn without_stored_outputs_runtimes_are_compared_with_each_other() {
     let nobody = sum(root.path(), "nobody", "NoSuchOperator", None);
     let (code, out, _) = replay("in-house,tract/typed", &nobody, &[]);
     assert!(code == Some(0) && out.contains("tract/typed  unsupported"), "{out}");
+}
+
+#[test]
+fn what_known_issues_explain_is_no_failure_and_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let shape = |name: &str, line: &str| case(root.path(), name, line, Some(&[Tensor::vector(&[2])]));
+    let folder = shape("known", "Shape@15 float[2]");
+    let run = |folder: &Path, more: &[&str]| replay("in-house,tract/typed", folder, more);
+    let (code, out, _) = run(&folder, &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("WRONG        gives another element type"), "{out}");
+    assert!(out.contains("known as tract-shape-wrong-type-ecb190"), "{out}");
+    let row = out.lines().rfind(|line| line.trim_start().starts_with("tract/typed")).unwrap();
+    let numbers: Vec<&str> = row.split_whitespace().skip(1).collect();
+    assert_eq!(numbers, ["0", "0", "0", "1", "1", "0"], "{out}");
+    assert_eq!(run(&folder, &["--ignore-known"]).0, Some(1));
+    assert_eq!(run(&folder, &["--ignore-known", "--fail-on", "panic"]).0, Some(0));
+    let (_, out, _) = run(&folder, &["--format", "json"]);
+    let line: Value = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!(line["judged"]["witnesses"][2]["known_as"][0], "tract-shape-wrong-type-ecb190");
+    assert_eq!((&line["judged"]["finding"], &line["judged"]["new"]), (&true.into(), &false.into()));
+    let junit = |more: &[&str]| {
+        let (_, out, _) = run(&folder, &[&["--format", "junit"], more].concat());
+        let suites = quick_junit::Report::deserialize_from_str(&out).unwrap().test_suites;
+        (suites[2].failures, suites[2].skipped)
+    };
+    assert_eq!((junit(&[]), junit(&["--ignore-known"])), ((0, 1), (1, 0)));
+    // A wrong stored output is explained by nothing.
+    let wrong = case(root.path(), "wrong", "Shape@15 float[2]", Some(&[Tensor::vector(&[3])]));
+    assert_eq!(run(&wrong, &[]).0, Some(1));
+}
+
+#[test]
+fn the_tolerance_can_be_given() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "off", "Add", Some(3.01));
+    let run = |more: &[&str]| replay("onnxruntime/all", &folder, more);
+    for (more, expected) in [
+        (&[][..], 1),
+        (&["--rtol", "0.004"], 0),
+        (&["--rtol", "0", "--atol", "0.02"], 0),
+        (&["--rtol", "0", "--atol", "0.001"], 1),
+    ] {
+        let (code, out, _) = run(more);
+        assert_eq!(code, Some(expected), "{more:?}: {out}");
+    }
+    assert!(run(&["--rtol", "0", "--atol", "0.02"]).1.contains("by the stored output (rtol 0, atol 0.02)"));
+    for wrong in ["--rtol=-1", "--atol=NaN", "--atol=much"] {
+        let (code, _, error) = run(&[wrong]);
+        assert!(code == Some(2) && error.contains("expected a number of 0 or more"), "{error}");
+    }
+    // Where sums cancel out more is allowed, unless it is said how much.
+    let folder = sum(root.path(), "test_dft_mine", "Add", Some(3.0035));
+    assert_eq!(replay("onnxruntime/all", &folder, &[]).0, Some(0));
+    assert_eq!(replay("onnxruntime/all", &folder, &["--atol", "1e-7"]).0, Some(1));
+}
+
+#[test]
+fn what_is_skipped_is_counted() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["test_training_dropout", "test_strnorm_model_monday_empty_output", "test_add", "test_add_bcast"] {
+        sum(root.path(), name, "Add", Some(4.0));
+    }
+    let run = |more: &[&str]| replay("onnxruntime/all", root.path(), more);
+    let (code, out, _) = run(&[]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("2 data sets were judged"), "{out}");
+    assert!(out.contains("2 skipped: depends on chance; --chance replays them"), "{out}");
+    assert!(!out.contains("dropout"), "{out}");
+    let (_, out, _) = run(&["--chance"]);
+    assert!(out.contains("4 data sets were judged") && !out.contains("skipped"), "{out}");
+    for (pattern, skipped) in [("add", 2), ("test*bcast", 1), ("add_*", 1), ("bcast*add", 0)] {
+        let (_, out, _) = run(&["--chance", "--skip", pattern]);
+        assert!(out.contains(&format!("{} data sets were judged", 4 - skipped)), "{pattern}: {out}");
+        assert_eq!(out.contains(&format!("{skipped} skipped: as --skip says")), skipped > 0, "{pattern}: {out}");
+    }
+    assert_eq!(run(&["--skip", "add", "--skip", "no such"]).0, Some(0));
+    let (_, out, _) = run(&["--format", "json"]);
+    let reasons = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["skipped"].clone());
+    let reasons: Vec<String> = reasons.filter_map(|reason| Some(reason.as_str()?.to_owned())).collect();
+    assert!(reasons.len() == 2 && reasons.contains(&"depends on chance: it draws random numbers".to_owned()), "{out}");
+}
+
+/// Replaces the model of a folder.
+fn rewrite(folder: &Path, change: impl FnOnce(&mut ModelProto)) {
+    let model = folder.join("model.onnx");
+    let mut proto = ModelProto::decode(&fs::read(&model).unwrap()[..]).unwrap();
+    change(&mut proto);
+    fs::write(&model, proto.encode_to_vec()).unwrap();
+}
+
+#[test]
+fn an_input_whose_first_node_changes_nothing_is_fed() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = sum(root.path(), "whole", "Add", Some(3.0));
+    let ints = |name: &str, value: i64| AttributeProto {
+        name: Some(name.to_owned()),
+        ints: vec![value],
+        r#type: Some(attribute_type::INTS),
+        ..AttributeProto::default()
+    };
+    let whole = NodeProto {
+        input: vec!["a".to_owned()],
+        output: vec!["same".to_owned()],
+        op_type: Some("Slice".to_owned()),
+        attribute: vec![ints("axes", 0), ints("starts", 0), ints("ends", 1)],
+        ..NodeProto::default()
+    };
+    rewrite(&folder, |proto| {
+        let graph = proto.graph.as_mut().unwrap();
+        graph.input.iter_mut().for_each(|input| {
+            let shape = TensorShapeProto { dim: vec![Dimension { value: Some(DimensionValue::Size(1)) }] };
+            input.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape = Some(shape);
+        });
+        graph.node[0].input[0] = "same".to_owned();
+        graph.node.insert(0, whole);
+        // Its numbers became inputs with opset 10.
+        proto.opset_import[0].version = Some(9);
+    });
+    let (code, out, _) = replay("tract", root.path(), &[]);
+    assert!(code == Some(0) && out.matches("agrees\n").count() == 4, "{out}");
+}
+
+#[test]
+fn what_a_runtime_lacks_of_another_operator_is_no_finding() {
+    let root = tempfile::tempdir().unwrap();
+    let names = ["a", "starts", "ends", "axes"];
+    let folder = sum(root.path(), "slice", "Slice", Some(1.0));
+    rewrite(&folder, |proto| {
+        let graph = proto.graph.as_mut().unwrap();
+        graph.node[0].input = names.map(str::to_owned).to_vec();
+        let int64 = TypeProto { tensor_type: Some(TensorTypeProto { elem_type: Some(7), shape: None }) };
+        let input = |name: &str| ValueInfoProto { name: Some(name.to_owned()), r#type: Some(int64.clone()) };
+        graph.input.truncate(1);
+        graph.input.extend(names[1..].iter().map(|name| input(name)));
+    });
+    for (place, value) in [(1, 0), (2, 1), (3, 0)] {
+        let tensor = Tensor::vector(&[value]);
+        let proto = onnx_crosscheck::model::tensor_proto::write("", &tensor, onnx_crosscheck::case::Encoding::Raw);
+        fs::write(folder.join(format!("test_data_set_0/input_{place}.pb")), proto.encode_to_vec()).unwrap();
+    }
+    let (code, out, _) = replay("onnxruntime,tract", root.path(), &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("onnxruntime/all       agrees"), "{out}");
+    assert!(out.contains("tract/pinned          unsupported  needs a constant where the model has an input"), "{out}");
+}
+
+#[test]
+fn a_long_message_is_shown_with_its_end_and_is_whole_as_json() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "refused", "Reshape@14 float[3] int64[1]{2}", Some(&[floats(&[0.0, 1.0])]));
+    let (_, out, _) = replay("onnxruntime/all", &folder, &["--format", "json"]);
+    let json: Value = serde_json::from_str(out.trim()).unwrap();
+    let message = json["judged"]["witnesses"][1]["message"].as_str().unwrap();
+    assert!(message.len() > 240 && !message.contains('…') && message.contains("requested shape:{2}"), "{message}");
+    let (_, out, _) = crosscheck(&["run", "Reshape@14 float[3] int64[1]{2}", "--runtimes", "onnxruntime/all"]);
+    let line = out.lines().find(|line| line.contains(" … ")).unwrap_or_else(|| panic!("{out}"));
+    assert!(line.contains("Non-zero status code") && line.contains("requested shape:{2}"), "{line}");
 }
 
 #[test]

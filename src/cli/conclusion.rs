@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Context;
 
@@ -12,7 +11,8 @@ use crate::campaign::{Header, Opener, Origin, RuntimeStatistics, Statistics, Tri
 use crate::case::Case;
 use crate::files::write_whole;
 use crate::finding::{CASES, Finding, Ledger, Outline, Summary, Triaged, one_line, snapshot, triage};
-use crate::runtime::{Gap, OpenError, Outcome, Stop};
+use crate::percentages::percentages;
+use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
 use crate::verdict::{Severity, reaction};
 
 /// What every subcommand takes that comes to findings.
@@ -95,7 +95,7 @@ impl Arguments {
         let summary = Summary::new(&outline);
         let mut out = io::stdout().lock();
         write(statistics, &mut out)?;
-        write_known(&met, ledger, &mut out)?;
+        write_known(&met, ledger, &header.runtimes, &mut out)?;
         write_findings(&new, ledger, &mut out)?;
         write_unsorted(&unsorted, open.len(), &mut out)?;
         coverage::save(&coverage, &self.output)?;
@@ -144,11 +144,17 @@ impl Arguments {
 }
 
 /// Known issues that were met: what is wrong, and how to see it.
-fn write_known(counts: &BTreeMap<&str, u64>, ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+fn write_known(
+    counts: &BTreeMap<&str, u64>,
+    ledger: &Ledger,
+    runtimes: &[RuntimeId],
+    to: &mut impl Write,
+) -> io::Result<()> {
     if counts.is_empty() {
         return Ok(());
     }
-    writeln!(to, "\n{} of {} known issues were met:", counts.len(), ledger.entries.len())?;
+    let concerned = ledger.concerning(runtimes).count();
+    writeln!(to, "\n{} of {concerned} known issues of these runtimes were met:", counts.len())?;
     for known in &ledger.entries {
         if let Some(count) = counts.get(known.id.as_str()) {
             writeln!(to, "   {}: {count} times\n      {}\n      {}", known.id, known.wrong, reproduce(&known.case))?;
@@ -220,17 +226,17 @@ pub(super) fn unsupported(runtime: &RuntimeStatistics) -> u64 {
 }
 
 fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
-    let percent = |part: u64| part * 100 / statistics.cases.max(1);
+    let percent = percentages(&[statistics.valid, statistics.invalid, statistics.unspecified]);
     writeln!(
         to,
         "{} cases in {:.1?}, {:.0} a second: {} % valid, {} % invalid ({} % by exactly one rule), {} % left open\n",
         statistics.cases,
         statistics.elapsed,
         rate(statistics),
-        percent(statistics.valid),
-        percent(statistics.invalid),
-        percent(statistics.invalid_by_intent),
-        percent(statistics.unspecified),
+        percent[0],
+        percent[1],
+        statistics.invalid_by_intent * 100 / statistics.cases.max(1),
+        percent[2],
     )?;
     let mut table =
         table(["runtime", "version", "agreed", "tolerated", "unsupported", "left out", "wrong", "unclassified"]);
@@ -276,12 +282,14 @@ fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) 
 fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let times = &statistics.times;
     let own = times.stages();
-    let whole: Duration = times.executing.iter().chain(own.iter().map(|(_, time)| time)).sum();
-    let percent = |time: Duration| 100.0 * time.as_secs_f64() / whole.as_secs_f64().max(1e-9);
-    let runtimes = statistics.runtimes.iter().zip(&times.executing);
-    let runtimes = runtimes.map(|(runtime, time)| format!("{} {:.0} %", runtime.id, percent(*time)));
-    let own = own.map(|(stage, time)| format!("{stage} {:.0} %", percent(time)));
-    let parts: Vec<String> = runtimes.chain(own).collect();
+    let runtimes =
+        statistics.runtimes.iter().map(|runtime| runtime.id.to_string()).zip(times.executing.iter().copied());
+    let (names, spent): (Vec<String>, Vec<u64>) = runtimes
+        .chain(own.map(|(stage, time)| (stage.to_owned(), time)))
+        .map(|(name, time)| (name, u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+        .unzip();
+    let parts = names.iter().zip(percentages(&spent)).map(|(name, percent)| format!("{name} {percent} %"));
+    let parts: Vec<String> = parts.collect();
     writeln!(to, "\nTime: {}", parts.join(", "))
 }
 

@@ -47,7 +47,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {
     let mut fixed = 0;
     let ids = probe.ids();
-    for known in ledger.entries.iter().filter(|known| ids.iter().any(|id| known.may_show_on(id))) {
+    let concerned: Vec<&Known> = ledger.concerning(&ids).collect();
+    for known in &concerned {
         let shows = !known.triggers(probe).is_empty();
         fixed += usize::from(!shows);
         let state = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
@@ -59,7 +60,7 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
         };
         writeln!(to, "   {versions}; {}\n   {}\n", known.link, reproduce(&known.case))?;
     }
-    writeln!(to, "{} known issues, {fixed} of them no longer show.", ledger.entries.len())?;
+    writeln!(to, "{} known issues of these runtimes, {fixed} of them no longer show.", concerned.len())?;
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 

@@ -30,7 +30,9 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::case::Case;
 use crate::files::{read_text, reproduce};
+use crate::finding::Worst;
 use crate::runtime::{self, Limits, OpenError, Row, Runtime, Stop, worker};
+use crate::verdict::Severity;
 
 /// Differential testing of ONNX runtimes: do they agree, and who is wrong?
 #[derive(Debug, Parser)]
@@ -76,8 +78,8 @@ const AFTER_HELP: &str = "Examples:
   crosscheck campaign --for 60s
   crosscheck help campaign
 
-Exit status: 0 if nothing is wrong, 1 on a finding, 2 on bad input or a runtime that cannot take part, 3 if a campaign was
-stopped before its end and nothing was wrong until then.";
+Exit status: 0 if nothing new is wrong, 1 on a finding that no known issue explains, 2 on bad input or a runtime that cannot take
+part, 3 if a campaign was stopped before its end and nothing new was wrong until then.";
 
 /// Which runtimes a subcommand uses, and how.
 #[derive(Debug, clap::Args)]
@@ -154,6 +156,25 @@ fn memory_limit(text: &str) -> Result<ByteSize, String> {
     match text.parse::<ByteSize>()? {
         size if size < SMALLEST => Err(format!("no process takes so little: give {SMALLEST} or more, such as 4GiB")),
         size => Ok(size),
+    }
+}
+
+/// Which of the findings are failures.
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct FailureArguments {
+    /// Count what known issues explain as a failure too
+    #[arg(long)]
+    ignore_known: bool,
+    /// The least severe finding that is a failure [default: any new one]
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    fail_on: Option<Severity>,
+}
+
+impl FailureArguments {
+    fn ending(&self, worst: Worst) -> Ending {
+        let severity = if self.ignore_known { worst.of_all } else { worst.of_new };
+        let fails = severity.is_some_and(|severity| self.fail_on.is_none_or(|least| severity <= least));
+        if fails { Ending::Finding } else { Ending::NothingWrong }
     }
 }
 

@@ -2,30 +2,45 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Ending, RuntimeArguments, stop_on_signals, table};
+use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table};
 use crate::finding::junit::{failed, skipped};
-use crate::finding::{Authority, Came, Replay, Trial, Witness, replay};
+use crate::finding::{Authority, Came, Ledger, Replay, Terms, Trial, Witness, Worst, backend, one_line, replay};
 use crate::model::test_data;
-use crate::tensor::{ABSOLUTE, RELATIVE};
 
 /// Run test data in the layout of ONNX on every runtime, with the stored outputs as one more witness
 ///
 /// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, as the backend tests of the `onnx`
 /// package. Models of Shape, Flatten, Reshape and Size are held to the specification, bit for bit; those of other operators to
-/// the stored outputs, where floating-point numbers may be a little off.
+/// the stored outputs, where floating-point numbers may be a little off. What a runtime lacks is no finding. Backend tests whose
+/// result depends on chance or on the machine are counted and not run.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*")]
+#[command(after_help = "Examples:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*\n  \
+                        crosscheck replay onnx/backend/test/data --skip 'test_resize_*' --skip test_stft --atol 1e-4")]
 pub(super) struct Arguments {
     /// Folders with a model, or with such folders below them
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
+    /// Leave out folders with this in their path, where `*` stands for any text; may be given again
+    #[arg(long, value_name = "PATTERN")]
+    skip: Vec<String>,
+    /// Replay the backend tests too whose result depends on chance or on the machine
+    #[arg(long)]
+    chance: bool,
+    /// How far floating-point numbers may be from the stored ones, as a part of these [default: 0.001]
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
+    rtol: Option<f64>,
+    /// How far besides [default: 1e-7; 0.001 for the backend tests of DFT and STFT, whose sums cancel out]
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
+    atol: Option<f64>,
     #[command(flatten)]
     runtimes: RuntimeArguments,
+    #[command(flatten)]
+    failure: FailureArguments,
     /// How to show the results; JSON is one line for each data set
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -38,6 +53,38 @@ enum Format {
     Junit,
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number: Result<f64, _> = text.parse();
+    number
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or("expected a number of 0 or more, such as 1e-4".to_owned())
+}
+
+impl Arguments {
+    /// Why a folder is not to be replayed, and the group that it is counted in.
+    fn skips(&self, folder: &Path) -> Option<(&'static str, String)> {
+        let path = folder.to_string_lossy();
+        let asked = self.skip.iter().find(|pattern| is_in(pattern, &path));
+        let asked = asked.map(|pattern| (ASKED, format!("--skip {pattern}")));
+        let chance = || backend::by_chance(folder).filter(|_| !self.chance).map(|why| (CHANCE, why.to_owned()));
+        asked.or_else(chance)
+    }
+}
+
+/// Why folders are skipped.
+const ASKED: &str = "as --skip says";
+const CHANCE: &str = "depends on chance";
+
+/// Those of the wrong that known issues explain.
+const KNOWN: &str = "known";
+
+/// Whether a text holds a pattern, in which `*` stands for any text.
+fn is_in(pattern: &str, text: &str) -> bool {
+    let find = |rest: &str, part: &str| rest.find(part).map(|at| at + part.len());
+    pattern.split('*').try_fold(text, |rest, part| find(rest, part).map(|end| &rest[end..])).is_some()
+}
+
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut folders = Vec::new();
     for folder in &arguments.folders {
@@ -45,6 +92,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         anyhow::ensure!(!found.is_empty(), "{}: there is no {} here or below", folder.display(), test_data::MODEL);
         folders.extend(found);
     }
+    let ledger = Ledger::load()?;
+    let terms = Terms { ledger: &ledger, relative: arguments.rtol, absolute: arguments.atol };
     let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
     let stop = stop_on_signals()?;
     let mut out = io::stdout().lock();
@@ -56,12 +105,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             break;
         }
         summary.folders += 1;
-        for replay in replay(folder, &mut runtimes) {
+        let replays = match arguments.skips(folder) {
+            Some((group, why)) => {
+                *summary.skipped.entry(group).or_default() += 1;
+                vec![Replay::skipped(folder, format!("{group}: {why}"))]
+            }
+            None => replay(folder, &mut runtimes, &terms),
+        };
+        for replay in replays {
             summary.add(&replay);
             match arguments.format {
                 Format::Text => write(&replay, folders.len() == 1, &mut out)?,
                 Format::Json => writeln!(out, "{}", serde_json::to_string(&replay)?)?,
-                Format::Junit => suites.add(&replay),
+                Format::Junit => suites.add(&replay, arguments.failure.ignore_known),
             }
         }
     }
@@ -70,7 +126,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Format::Json => {}
         Format::Junit => suites.write(&mut out)?,
     }
-    Ok(summary.ending())
+    Ok(if summary.errors > 0 { Ending::BadInput } else { arguments.failure.ending(summary.worst) })
 }
 
 /// Shows a data set to a person: all of it, or what is wrong.
@@ -78,6 +134,8 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
     let trial = match &replay.came {
         Came::Judged(trial) => trial,
         Came::NotSupported(why) => return writeln!(to, "not supported here: {why}\n"),
+        Came::Skipped(why) if all => return writeln!(to, "skipped: {why}\n"),
+        Came::Skipped(_) => return Ok(()),
         Came::Error(why) => return writeln!(to, "ERROR: {why}\n"),
     };
     if !(all || trial.finding) {
@@ -89,8 +147,12 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
         let line = format!("    {:width$}  {mark:11}  {}", witness.name, witness.sentence);
         writeln!(to, "{}", line.trim_end())?;
-        let is_contrary = matches!(witness.kind, "wrong" | "differs");
-        for words in [&witness.answer, &witness.message].into_iter().filter(|words| is_contrary && !words.is_empty()) {
+        if !matches!(witness.kind, "wrong" | "differs") {
+            continue;
+        }
+        let known = witness.known_as.iter().map(|id| format!("known as {id}"));
+        let words = [witness.answer.clone(), one_line(&witness.message)];
+        for words in known.chain(words).filter(|words| !words.is_empty()) {
             writeln!(to, "    {:width$}    {words}", "")?;
         }
     }
@@ -125,11 +187,14 @@ fn in_words(trial: &Trial) -> String {
 struct Summary {
     folders: usize,
     by_specification: u64,
-    by_stored: u64,
+    /// By the tolerance.
+    by_stored: BTreeMap<String, u64>,
     by_nobody: u64,
     not_supported: u64,
+    /// By the reason.
+    skipped: BTreeMap<&'static str, u64>,
     errors: u64,
-    finding: bool,
+    worst: Worst,
     /// By witness, in the order in which they appear.
     witnesses: Vec<(String, BTreeMap<&'static str, u64>)>,
 }
@@ -139,52 +204,52 @@ impl Summary {
         let trial = match &replay.came {
             Came::Judged(trial) => trial,
             Came::NotSupported(_) => return self.not_supported += 1,
+            Came::Skipped(_) => return,
             Came::Error(_) => return self.errors += 1,
         };
         match trial.authority {
             Authority::Specification => self.by_specification += 1,
-            Authority::StoredOutput => self.by_stored += 1,
+            Authority::StoredOutput => {
+                let tolerance = trial.tolerance.map(|t| format!("rtol {}, atol {}", t.rtol, t.atol));
+                *self.by_stored.entry(tolerance.unwrap_or_default()).or_default() += 1;
+            }
             Authority::Nobody => self.by_nobody += 1,
         }
-        self.finding |= trial.finding;
-        for Witness { name, kind, .. } in &trial.witnesses {
+        self.worst.join(trial.worst);
+        for Witness { name, kind, is_new, .. } in &trial.witnesses {
             let place = self.witnesses.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
                 self.witnesses.push((name.clone(), BTreeMap::new()));
                 self.witnesses.len() - 1
             });
             *self.witnesses[place].1.entry(kind).or_default() += 1;
-        }
-    }
-
-    fn ending(&self) -> Ending {
-        match (self.errors, self.finding) {
-            (1.., _) => Ending::BadInput,
-            (0, true) => Ending::Finding,
-            (0, false) => Ending::NothingWrong,
+            if *kind == "wrong" && !is_new {
+                *self.witnesses[place].1.entry(KNOWN).or_default() += 1;
+            }
         }
     }
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let kinds = ["agrees", "tolerated", "unsupported", "wrong", "differs"];
+        let kinds = ["agrees", "tolerated", "unsupported", "wrong", KNOWN, "differs"];
         let mut table = table(["witness"].into_iter().chain(kinds));
         for (name, counts) in &self.witnesses {
             let counts = kinds.map(|kind| counts.get(kind).copied().unwrap_or(0).to_string());
             table.add_row([name.clone()].into_iter().chain(counts));
         }
         writeln!(to, "{}\n", table.trim_fmt())?;
-        let judged = self.by_specification + self.by_stored + self.by_nobody;
+        let judged = self.by_specification + self.by_stored.values().sum::<u64>() + self.by_nobody;
         writeln!(to, "{judged} data sets were judged")?;
-        for (count, how) in [
-            (self.by_specification, "by the specification, bit for bit".to_owned()),
-            (
-                self.by_stored,
-                format!("by the stored output (rtol {RELATIVE}, atol {ABSOLUTE}); no specification was consulted"),
-            ),
-            (self.by_nobody, "by each other; no specification was consulted, and no output is stored".to_owned()),
-        ] {
-            if count > 0 {
-                writeln!(to, "    {count} {how}")?;
-            }
+        let stored = self.by_stored.iter().map(|(tolerance, count)| {
+            (*count, format!("by the stored output ({tolerance}); no specification was consulted"))
+        });
+        let specification = (self.by_specification, "by the specification, bit for bit".to_owned());
+        let nobody =
+            (self.by_nobody, "by each other; no specification was consulted, and no output is stored".to_owned());
+        for (count, how) in [specification].into_iter().chain(stored).chain([nobody]).filter(|(count, _)| *count > 0) {
+            writeln!(to, "    {count} {how}")?;
+        }
+        for (why, count) in &self.skipped {
+            let how = if *why == CHANCE { "; --chance replays them" } else { "" };
+            writeln!(to, "{count} skipped: {why}{how}")?;
         }
         if self.not_supported > 0 {
             writeln!(to, "{} not supported here, and not judged", self.not_supported)?;
@@ -203,7 +268,8 @@ struct Suites {
 }
 
 impl Suites {
-    fn add(&mut self, replay: &Replay) {
+    /// Adds a data set; what known issues explain is skipped unless it is to count.
+    fn add(&mut self, replay: &Replay, with_known: bool) {
         let name = place(replay);
         let mut add = |suite: &str, status: TestCaseStatus| {
             let place = self.suites.iter().position(|(known, _)| known == suite).unwrap_or_else(|| {
@@ -213,11 +279,14 @@ impl Suites {
             self.suites[place].1.add_test_case(TestCase::new(name.as_str(), status));
         };
         match &replay.came {
-            Came::NotSupported(why) => add("test data", skipped(why)),
+            Came::NotSupported(why) | Came::Skipped(why) => add("test data", skipped(why)),
             Came::Error(why) => add("test data", failed(NonSuccessKind::Error, why, "")),
             Came::Judged(trial) => {
                 for witness in &trial.witnesses {
                     let status = match witness.kind {
+                        "wrong" if !witness.is_new && !with_known => {
+                            skipped(&format!("known as {}: {}", witness.known_as.join(", "), witness.sentence))
+                        }
                         "wrong" | "differs" => {
                             let words = [in_words(trial).as_str(), &witness.answer, &witness.message].join("\n");
                             failed(NonSuccessKind::Failure, &witness.sentence, &words)

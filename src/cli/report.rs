@@ -1,7 +1,9 @@
 //! `crosscheck report`: findings as their upstream maintainers receive them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+
+use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, read_case};
 use crate::campaign::Trigger;
@@ -25,9 +27,10 @@ pub(super) struct Arguments {
     /// the runtime]
     #[arg(value_name = "FINDING")]
     finding: Option<String>,
-    /// The runtime that it is reported to, such as `onnxruntime` or `tract@0.23.4`
+    /// The runtime that it is reported to, such as `onnxruntime` or `tract@0.23.4`; where it is missing or shows nothing wrong,
+    /// the error names those that do
     #[arg(long, value_name = "RUNTIME")]
-    to: String,
+    to: Option<String>,
     /// The folder in which each report has a folder of its own
     #[arg(long, value_name = "DIR", default_value = "reports")]
     output: PathBuf,
@@ -40,20 +43,25 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let ledger = Ledger::load()?;
-    anyhow::ensure!(!arguments.to.contains('/'), "--to names a runtime without a configuration, such as `onnxruntime`");
-    let at_fault = select(Some(&arguments.to))?;
-    anyhow::ensure!(at_fault.iter().all(|row| row.id.is_release_of(&at_fault[0].id)), "--to names one runtime");
+    let at_fault = match arguments.at_fault() {
+        Ok(rows) => rows,
+        Err(error) => anyhow::bail!("{error:#}; {}", advice(&arguments.shown_by(&ledger)?)),
+    };
     let id = &at_fault[0].id;
     let known: Vec<&Known> = match &arguments.finding {
         None => ledger.entries.iter().filter(|known| known.runtime_name() == id.name).collect(),
         Some(name) => ledger.entries.iter().filter(|known| known.id == *name).collect(),
     };
     if let Some(foreign) = known.iter().find(|known| known.runtime_name() != id.name) {
-        anyhow::bail!("{} is an issue of {}: say --to {0}", foreign.id, foreign.runtime_name());
+        anyhow::bail!("{} is an issue of {}: say --to {1}", foreign.id, foreign.runtime_name());
     }
     if known.is_empty() {
         let Some(finding) = &arguments.finding else {
-            anyhow::bail!("no issue of {} is known: name a case", id.name);
+            anyhow::bail!(
+                "no issue of {} is known: name a case, or {}",
+                id.name,
+                advice(&arguments.shown_by(&ledger)?)
+            );
         };
         return report_case(&read_case(finding)?, &at_fault, &ledger, arguments);
     }
@@ -85,8 +93,9 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
     let release = at_fault[0].id.release();
     let mut probe = arguments.probe(at_fault)?;
     let mut mismatches = probe.mismatches(case);
+    let shown_by = mismatches.iter().map(|(mismatch, _)| mismatch.runtime.clone()).collect();
     mismatches.retain(|(mismatch, _)| mismatch.runtime == release);
-    anyhow::ensure!(!mismatches.is_empty(), "{case} shows nothing wrong with {release}, so there is nothing to report");
+    anyhow::ensure!(!mismatches.is_empty(), "{case} shows nothing wrong with {release}; {}", advice(&shown_by));
     let (owners, triggers) = ledger.owned_triggers(&mut probe);
     let mut triage = Triage::new(triggers.clone());
     for (mismatch, features) in mismatches {
@@ -119,11 +128,42 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
     Ok(Ending::NothingWrong)
 }
 
+/// What to say in place of a runtime that shows nothing.
+fn advice(shown_by: &BTreeSet<String>) -> String {
+    if shown_by.is_empty() {
+        return "no runtime that takes part shows anything wrong, so there is nothing to report".to_owned();
+    }
+    format!("say {}", shown_by.iter().map(|name| format!("--to {name}")).collect::<Vec<_>>().join(" or "))
+}
+
 fn ids(rows: &[Row]) -> Vec<RuntimeId> {
     rows.iter().map(|row| row.id.clone()).collect()
 }
 
 impl Arguments {
+    /// The rows of the runtime that is reported to.
+    fn at_fault(&self) -> anyhow::Result<Vec<Row>> {
+        let to = self.to.as_deref().context("--to is missing: the runtime that it is reported to")?;
+        anyhow::ensure!(!to.contains('/'), "--to names a runtime without a configuration");
+        let rows = select(Some(to))?;
+        anyhow::ensure!(rows.iter().all(|row| row.id.is_release_of(&rows[0].id)), "--to names one runtime");
+        Ok(rows)
+    }
+
+    /// The runtimes that what is to be reported shows: those of the ledger, or of what a case does.
+    fn shown_by(&self, ledger: &Ledger) -> anyhow::Result<BTreeSet<String>> {
+        let name = |known: &Known| known.runtime_name().to_owned();
+        let known = ledger.entries.iter().filter(|known| self.finding.as_ref().is_none_or(|id| known.id == *id));
+        let names: BTreeSet<String> = known.map(name).collect();
+        match &self.finding {
+            Some(finding) if names.is_empty() => {
+                let mismatches = self.probe(&[])?.mismatches(&read_case(finding)?);
+                Ok(mismatches.into_iter().map(|(mismatch, _)| mismatch.runtime).collect())
+            }
+            _ => Ok(names),
+        }
+    }
+
     /// The runtimes that take part, and the release that is at fault, as far as it is there.
     fn probe(&self, at_fault: &[Row]) -> anyhow::Result<Probe> {
         let mut rows = self.runtimes.select()?;

@@ -5,16 +5,18 @@ use std::io::{self, BufRead, Write};
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Ending, RuntimeArguments};
+use super::{Ending, FailureArguments, RuntimeArguments};
 use crate::campaign::execute_company;
 use crate::case::{Case, Generated, MAX_LINE};
-use crate::files::read_line;
-use crate::finding::{Report, one_line};
+use crate::files::{quoted, read_line};
+use crate::finding::{Ledger, Report, Worst, one_line};
 use crate::model::Versions;
 use crate::runtime::Runtime;
-use crate::verdict::{Judgement, judge_one, reaction, sentences};
+use crate::verdict::{Judgement, Mismatch, judge_one, reaction, sentences};
 
 /// Run a case on every runtime and say who is wrong
+///
+/// What a known issue explains, by its features, is shown with the name of the issue and is no failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck run 'Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer'")]
 pub(super) struct Arguments {
@@ -27,6 +29,8 @@ pub(super) struct Arguments {
     together: bool,
     #[command(flatten)]
     runtimes: RuntimeArguments,
+    #[command(flatten)]
+    failure: FailureArguments,
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -43,9 +47,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         anyhow::ensure!(arguments.case == "-", "--together reads cases from standard input: give `-` as the case");
         return run_together(io::stdin().lock(), arguments);
     }
+    let ledger = Ledger::load()?;
     if arguments.case == "-" {
         let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
-        return run_lines(io::stdin().lock(), &mut runtimes, io::stdout().lock());
+        let (worst, has_bad_lines) = run_lines(io::stdin().lock(), &mut runtimes, &ledger, io::stdout().lock())?;
+        return Ok(if has_bad_lines { Ending::BadInput } else { arguments.failure.ending(worst) });
     }
     // What can be said without a runtime is said first: a typing error need not wait for a download.
     let case: Case = match arguments.case.parse() {
@@ -60,13 +66,19 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         }
     };
     let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
-    let report = Report::new(&case, &mut runtimes);
+    let report = Report::new(&case, &mut runtimes, &ledger);
     let mut out = io::stdout().lock();
     match arguments.format {
-        Format::Text => report.write(&mut out, true)?,
+        Format::Text => {
+            report.write(&mut out, true)?;
+            if report.worst.of_new.is_some() {
+                let save = format!("crosscheck save {}", quoted(&case.to_string()));
+                writeln!(out, "\nThe smallest case that shows what is new, and whether that is known: {save}")?;
+            }
+        }
         Format::Json => writeln!(out, "{}", serde_json::to_string(&report)?)?,
     }
-    Ok(if report.finding { Ending::Finding } else { Ending::NothingWrong })
+    Ok(arguments.failure.ending(report.worst))
 }
 
 /// Puts cases into one model, and shows what comes of each in it.
@@ -85,55 +97,77 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
     }
     let generated: Vec<Generated> = cases.into_iter().map(Generated::given).collect();
     let mut out = io::stdout().lock();
-    let mut ending = Ending::NothingWrong;
-    for mut runtime in arguments.runtimes.open(&arguments.runtimes.select()?)? {
-        writeln!(out, "{}", runtime.id())?;
+    let (mut worst, mut is_lost) = (Worst::default(), false);
+    let ledger = Ledger::load()?;
+    for runtime in &mut arguments.runtimes.open(&arguments.runtimes.select()?)? {
+        let id = runtime.id().clone();
+        writeln!(out, "{id}")?;
         match execute_company(&generated, runtime.as_mut()) {
             Ok(executions) => {
-                for (generated, execution) in generated.iter().zip(&executions) {
-                    let wrong = match judge_one(&generated.expectation, execution) {
-                        Judgement::Wrong(found) => sentences(&found),
-                        Judgement::Agrees | Judgement::Tolerated(_) | Judgement::Unsupported(_) => "agrees".to_owned(),
+                for (Generated { case, expectation, .. }, execution) in generated.iter().zip(&executions) {
+                    let words = match judge_one(expectation, execution) {
+                        Judgement::Agrees => "agrees".to_owned(),
+                        Judgement::Tolerated(tolerance) => format!("tolerated ({})", tolerance.sentence()),
+                        Judgement::Unsupported(_) => format!("unsupported ({})", reaction(&execution.outcome)),
+                        Judgement::Wrong(found) => {
+                            let mismatches =
+                                Mismatch::all(case.operator.name, expectation.rule(), &id, execution, &found);
+                            let alone = std::slice::from_mut(runtime);
+                            let names = ledger.names(case, &mismatches, &id, alone, &mut worst);
+                            let known = names.iter().map(|name| format!(" (known as {name})"));
+                            sentences(&found) + &known.collect::<String>()
+                        }
                     };
-                    ending = if wrong == "agrees" { ending } else { Ending::Finding };
-                    writeln!(out, "   {wrong}: {}", generated.case)?;
+                    writeln!(out, "   {words}: {case}")?;
                 }
             }
             Err(execution) => {
-                ending = Ending::Finding;
+                is_lost = true;
                 writeln!(out, "   {}: {}", reaction(&execution.outcome), one_line(&execution.message))?;
             }
         }
     }
-    Ok(ending)
+    // What all cases come to together is no known issue of one of them.
+    Ok(if is_lost { Ending::Finding } else { arguments.failure.ending(worst) })
 }
 
-/// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it.
+/// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it; whether
+/// there was one is told.
 fn run_lines(
     mut lines: impl BufRead,
     runtimes: &mut [Box<dyn Runtime>],
+    ledger: &Ledger,
     mut out: impl Write,
-) -> anyhow::Result<Ending> {
-    let mut ending = Ending::NothingWrong;
+) -> anyhow::Result<(Worst, bool)> {
+    let (mut worst, mut has_bad_lines) = (Worst::default(), false);
     let mut number = 0_u64;
     loop {
         number += 1;
-        let line = read_line(&mut lines, MAX_LINE).with_context(|| format!("standard input, line {number}"))?;
-        let Some(line) = line else { return Ok(ending) };
+        let line = match read_line(&mut lines, MAX_LINE) {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok((worst, has_bad_lines)),
+            // The line was read to its end, so the next one is whole.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                has_bad_lines = true;
+                eprintln!("error: standard input, line {number}: {error}");
+                writeln!(out, "{}", json!({ "error": { "line": number, "column": null, "expected": "UTF-8" } }))?;
+                out.flush()?;
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| format!("standard input, line {number}")),
+        };
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         match line.parse::<Case>() {
             Ok(case) => {
-                let report = Report::new(&case, runtimes);
-                if report.finding && ending == Ending::NothingWrong {
-                    ending = Ending::Finding;
-                }
+                let report = Report::new(&case, runtimes, ledger);
+                worst.join(report.worst);
                 writeln!(out, "{}", serde_json::to_string(&report)?)?;
             }
             Err(error) => {
-                ending = Ending::BadInput;
+                has_bad_lines = true;
                 let answer = json!({ "line": number, "column": error.column, "expected": error.expected });
                 writeln!(out, "{}", json!({ "error": answer }))?;
             }

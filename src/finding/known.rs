@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
-use crate::case::{Case, Operand};
+use crate::case::{Case, Features, Operand};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
@@ -100,6 +100,37 @@ impl Ledger {
     /// A checksum of all entries: that of another ledger is another.
     pub fn checksum(&self) -> String {
         sha256(serde_json::json!(self.entries).to_string().as_bytes())
+    }
+
+    /// The entries that concern runtimes: those that may show on one of them.
+    pub fn concerning<'a>(&'a self, ids: &'a [RuntimeId]) -> impl Iterator<Item = &'a Known> {
+        self.entries.iter().filter(|known| ids.iter().any(|id| known.may_show_on(id)))
+    }
+
+    /// The entry that explains what a runtime did wrong in a case, by what is written in it: an entry says the same of the
+    /// mismatch, and the case has all the features of the entry's.
+    ///
+    /// No runtime is asked, but for an entry with data of another type than the case has: `shows` then says whether the
+    /// entry's case shows the mismatch with data of that type too.
+    pub fn explaining(
+        &self,
+        case: &Case,
+        mismatch: &Mismatch,
+        id: &RuntimeId,
+        shows: &mut dyn FnMut(&Case) -> bool,
+    ) -> Option<&Known> {
+        let said = Signature::of_mismatch(mismatch);
+        let alike = |known: &&Known| known.may_show_on(id) && known.signature_parts().0 == said;
+        let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
+        let features = Features::of(case);
+        let element_type = |case: &Case| case.data().map(|data| data.element_type);
+        let with_that_type =
+            |known: &Known| variations(&known.case()).into_iter().find(|own| element_type(own) == element_type(case));
+        let is_it = |known: &&&Known| known.features(&known.case()).are_within(&features);
+        let mut may_be = |known: &&&Known| {
+            with_that_type(known).is_some_and(|own| known.features(&own).are_within(&features) && shows(&own))
+        };
+        alike.iter().find(is_it).or_else(|| alike.iter().find(&mut may_be)).copied()
     }
 
     /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them.
@@ -244,6 +275,17 @@ impl Known {
         releases.iter().filter_map(trigger).collect()
     }
 
+    /// What the signature says of the mismatch, and of the features.
+    fn signature_parts(&self) -> (&str, &str) {
+        self.signature.rsplit_once(" | ").unwrap_or((&self.signature, ""))
+    }
+
+    /// The features of a case as those of the entry: with its version, if that is in the signature.
+    fn features(&self, case: &Case) -> Features {
+        let features = Features::of(case);
+        if self.signature_parts().1.contains("version<=") { features.up_to_this_version() } else { features }
+    }
+
     /// What the signature says of the mismatch, where no runtime is at hand to show it.
     pub fn mismatch(&self) -> Mismatch {
         let mut parts = self.signature.split(" | ");
@@ -292,6 +334,43 @@ mod tests {
         assert_eq!(changed[3], expected);
         assert!(changed.iter().zip(&entries).enumerate().all(|(place, (new, old))| place == 3 || new == old));
         assert!(with_versions(text, "no such entry", "0.1", "0.2") == text);
+    }
+
+    #[test]
+    fn an_entry_explains_what_has_all_that_is_written_in_it() {
+        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap());
+        let ledger = Ledger { entries: built_in.collect() };
+        let of = |id: &str| ledger.entries.iter().find(|known| known.id == id).unwrap();
+        let on = |name: &str, version: &str| RuntimeId {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            configuration: String::new(),
+        };
+        let explaining = |case: &str, mismatch: &Mismatch, version: &str, shows: bool| {
+            let id = on(mismatch.runtime_name(), version);
+            let mut asked = 0;
+            let mut shows = |_: &Case| {
+                asked += 1;
+                shows
+            };
+            let known = ledger.explaining(&case.parse().unwrap(), mismatch, &id, &mut shows);
+            (known.map(|known| known.id.as_str()), asked)
+        };
+        // What is written in an entry are the features of its case.
+        for known in ledger.entries.iter().filter(|known| known.runtime_name() == "tract") {
+            let said = known.signature_parts().0;
+            let own = known.case();
+            assert!(known.features(&own).to_string() == known.signature_parts().1, "{said}");
+        }
+        let typed = of("tract-size-refuses-valid-370fae");
+        let mismatch = Mismatch { reaction: "cannot read the contents of a tensor".to_owned(), ..typed.mismatch() };
+        let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
+        assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &mismatch, version, false), (id, 0));
+        assert_eq!(explaining("Size@14 uint64[2,3]:constant(typed)", &mismatch, version, true), (id, 1));
+        assert_eq!(explaining("Size@14 uint64[2,3]:constant(typed)", &mismatch, version, false), (None, 1));
+        assert_eq!(explaining("Size@14 uint32[2,3]:constant", &mismatch, version, true), (None, 0));
+        let other = Mismatch { reaction: "objects to values".to_owned(), ..mismatch };
+        assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &other, version, true), (None, 0));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From mismatch to finding: minimized, told apart from others by its signature, measured, saved.
 
+pub mod backend;
 mod bisect;
 mod drift;
 mod export;
@@ -25,14 +26,14 @@ pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError};
 pub use minimize::{Minimized, Probe, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
-pub use replay::{Authority, Came, Replay, Trial, Witness, replay};
-pub use report::{Report, one_line};
+pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
+pub use report::{Report, Worst, one_line};
 pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
 use crate::campaign::Trigger;
 use crate::case::Case;
-use crate::verdict::Severity;
+use crate::verdict::{Mismatch, Severity};
 
 /// A distinct defect, as far as its mismatches show.
 #[derive(Clone, Debug)]
@@ -57,6 +58,11 @@ pub struct Signature(String);
 impl Signature {
     pub fn of(trigger: &Trigger) -> Signature {
         let Trigger { mismatch, features } = trigger;
+        Signature(format!("{} | {features}", Signature::of_mismatch(mismatch)))
+    }
+
+    /// All of it but the features.
+    fn of_mismatch(mismatch: &Mismatch) -> String {
         let discrepancies: Vec<&str> = mismatch.discrepancies.iter().map(|d| d.id()).collect();
         let discrepancies = discrepancies.join("+");
         let mut parts = vec![mismatch.runtime_name(), mismatch.operator, &discrepancies];
@@ -64,7 +70,7 @@ impl Signature {
         if !mismatch.reaction.is_empty() {
             parts.push(&mismatch.reaction);
         }
-        Signature(format!("{} | {features}", parts.join(" | ")))
+        parts.join(" | ")
     }
 }
 

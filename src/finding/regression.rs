@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::report::Report;
-use super::{Finding, Signature};
+use super::{Finding, Ledger, Signature};
 use crate::campaign::Trigger;
 use crate::case::{Case, ParseCaseError};
 use crate::files::{read_text, sha256, write_whole};
@@ -69,7 +69,7 @@ fn read(path: &Path) -> Result<Regression, RegressionError> {
 /// What every runtime makes of a case, the same on every machine.
 pub fn snapshot(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> String {
     let mut text = Vec::new();
-    Report::new(case, runtimes).write(&mut text, false).expect("memory can be written to");
+    Report::new(case, runtimes, &Ledger::default()).write(&mut text, false).expect("memory can be written to");
     String::from_utf8_lossy(&text).trim_end().to_owned()
 }
 

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::one_line;
+use super::{Ledger, Worst, backend};
 use crate::case::describe;
+use crate::model::single;
 use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
 use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId};
-use crate::tensor::{Tensor, are_close};
-use crate::verdict::{Discrepancy, Judgement, judge, reaction};
+use crate::tensor::{Closeness, Tensor, are_close};
+use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, judge, reaction};
 
 /// What the stored outputs are called among the witnesses.
 const STORED: &str = "stored output";
@@ -35,6 +36,8 @@ pub enum Came {
     Judged(Trial),
     /// It may be right, but cannot be replayed here: why.
     NotSupported(String),
+    /// It is not to be replayed: why.
+    Skipped(String),
     /// It cannot be right: the file, and what is wrong with it.
     Error(String),
 }
@@ -49,11 +52,44 @@ pub struct Trial {
     pub not_consulted: Option<String>,
     /// What the authority says; empty if there is none.
     pub demand: String,
+    /// How far floating-point numbers may be from what is expected; nothing where every bit counts.
+    #[serde(flatten)]
+    pub tolerance: Option<Tolerance>,
     pub witnesses: Vec<Witness>,
     /// Runtimes that deviate from the stored outputs and agree with each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub finding: bool,
+    /// Whether there is one that no known issue explains.
+    pub new: bool,
+    #[serde(skip)]
+    pub worst: Worst,
+}
+
+/// As the `onnx` package calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Tolerance {
+    pub rtol: f64,
+    pub atol: f64,
+}
+
+/// On what terms test data is replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    pub ledger: &'a Ledger,
+    /// In place of the tolerance that a test has.
+    pub relative: Option<f64>,
+    pub absolute: Option<f64>,
+}
+
+impl Terms<'_> {
+    fn closeness(&self, folder: &Path) -> Closeness {
+        let usual = Closeness::default();
+        Closeness {
+            relative: self.relative.unwrap_or(usual.relative),
+            absolute: self.absolute.or(backend::absolute(folder)).unwrap_or(usual.absolute),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -72,6 +108,12 @@ pub struct Witness {
     /// `agrees`, `tolerated`, `unsupported` or `wrong`; where nobody is held to be right, `differs`.
     pub kind: &'static str,
     pub sentence: String,
+    /// The known issues that explain what is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub known_as: Vec<String>,
+    /// Whether something is wrong that none of them explains.
+    #[serde(rename = "new")]
+    pub is_new: bool,
     /// The runtime's own words; empty after an answer.
     pub message: String,
     /// What it answered.
@@ -79,7 +121,7 @@ pub struct Witness {
 }
 
 /// Replays every data set of a folder.
-pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Vec<Replay> {
+pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>], terms: &Terms) -> Vec<Replay> {
     let entry = |data_set: Option<&Path>, came| {
         let data_set = data_set.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         Replay { folder: path.display().to_string(), data_set, came }
@@ -93,14 +135,21 @@ pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>]) -> Vec<Replay> {
         Err(error) => return vec![entry(None, failed(error))],
     };
     let replay_one = |data_set: &Path, runtimes: &mut [Box<dyn Runtime>]| match folder.data_set(data_set) {
-        Ok(data) => Came::Judged(Trial::new(data, runtimes)),
+        Ok(data) => Came::Judged(Trial::new(data, runtimes, terms.ledger, terms.closeness(path))),
         Err(error) => failed(error),
     };
     folder.data_sets.iter().map(|data_set| entry(Some(data_set), replay_one(data_set, runtimes))).collect()
 }
 
+impl Replay {
+    /// A folder that is not to be replayed.
+    pub fn skipped(path: &Path, why: String) -> Replay {
+        Replay { folder: path.display().to_string(), data_set: None, came: Came::Skipped(why) }
+    }
+}
+
 impl Trial {
-    fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>]) -> Trial {
+    fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger, closeness: Closeness) -> Trial {
         let demand = runtime::demand(&data.job);
         let mut ids = runtime::ids(runtimes);
         let mut executions: Vec<Execution> = runtimes.iter_mut().map(|runtime| runtime.execute(&data.job)).collect();
@@ -115,15 +164,19 @@ impl Trial {
             (Err(why), None) => (first_answer(&executions), Authority::Nobody, Some(why)),
         };
         let given = executions.iter().map(|execution| shown(&execution.outcome)).collect::<Vec<_>>();
-        let note = stored.as_deref().and_then(|stored| agreement_against(stored, &ids, &executions));
+        let note = stored.as_deref().and_then(|stored| agreement_against(stored, &ids, &executions, closeness));
         if let (Some(Expectation::Defined(expected)), Some(_)) = (&expectation, &not_consulted) {
             for execution in &mut executions {
-                forgive(expected, execution);
+                forgive(expected, execution, closeness);
             }
         }
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
         let judgements = expectation.as_ref().map(|expectation| judge(expectation, &results));
         let reference = ids.iter().zip(&executions).find(|(_, e)| is_answer(&e.outcome)).map(|(id, _)| id.to_string());
+        // Only the operators of the ledger have known issues.
+        let case = single::case(&data.job).filter(|_| authority == Authority::Specification);
+        let rule = expectation.as_ref().and_then(Expectation::rule);
+        let mut worst = Worst::default();
         let witnesses: Vec<Witness> = results
             .iter()
             .zip(given)
@@ -131,15 +184,35 @@ impl Trial {
             .map(|(index, ((id, execution), answer))| {
                 let judgement = judgements.as_ref().map(|judgements| &judgements[index]);
                 let (kind, sentence) = opinion(judgement, execution, authority, reference.as_deref());
-                let message = one_line(&execution.message);
-                Witness { name: id.to_string(), version: id.version.clone(), kind, sentence, message, answer }
+                let mut own = Worst::default();
+                let mut known_as = Vec::new();
+                match (judgement, &case) {
+                    (Some(Judgement::Wrong(found)), Some(case)) => {
+                        let mismatches = Mismatch::all(case.operator.name, rule, id, execution, found);
+                        known_as = ledger.names(case, &mismatches, id, runtimes, &mut own);
+                    }
+                    (Some(Judgement::Wrong(found)), None) => {
+                        found.iter().for_each(|discrepancy| own.add(discrepancy.severity(), false));
+                    }
+                    // Where nobody answers, only what ends a runtime is wrong.
+                    (None, _) if kind == "wrong" => own.add(Severity::Crash, false),
+                    _ => {}
+                }
+                worst.join(own);
+                let is_new = own.of_new.is_some();
+                let (name, version, message) = (id.to_string(), id.version.clone(), execution.message.clone());
+                Witness { name, version, kind, sentence, known_as, is_new, message, answer }
             })
             .collect();
+        let tolerance = Tolerance { rtol: closeness.relative, atol: closeness.absolute };
         Trial {
             authority,
             not_consulted,
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
-            finding: witnesses.iter().any(|witness| matches!(witness.kind, "wrong" | "differs")),
+            tolerance: (authority != Authority::Specification).then_some(tolerance),
+            finding: worst.of_all.is_some(),
+            new: worst.of_new.is_some(),
+            worst,
             witnesses,
             note,
         }
@@ -161,10 +234,10 @@ fn first_answer(executions: &[Execution]) -> Option<Expectation> {
 
 /// Puts the expected output in the place of one that is close to it: no text promises every bit of an operator that
 /// computes.
-fn forgive(expected: &[Tensor], execution: &mut Execution) {
+fn forgive(expected: &[Tensor], execution: &mut Execution, closeness: Closeness) {
     if let Outcome::Answer(outputs) = &mut execution.outcome {
         for (output, expected) in outputs.iter_mut().zip(expected) {
-            if are_close(expected, &output.tensor) {
+            if are_close(expected, &output.tensor, closeness) {
                 output.tensor = expected.clone();
             }
         }
@@ -172,22 +245,27 @@ fn forgive(expected: &[Tensor], execution: &mut Execution) {
 }
 
 /// Whether two outcomes are answers that are close to each other.
-fn agree(a: &[Output], b: &[Output]) -> bool {
-    a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| a.native_type == b.native_type && are_close(&a.tensor, &b.tensor))
+fn agree(a: &[Output], b: &[Output], closeness: Closeness) -> bool {
+    let agree = |a: &Output, b: &Output| a.native_type == b.native_type && are_close(&a.tensor, &b.tensor, closeness);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b))
 }
 
 /// Says so if runtimes of different names agree with each other and not with the stored outputs: then these are the ones to
 /// doubt.
-fn agreement_against(stored: &[Output], ids: &[RuntimeId], executions: &[Execution]) -> Option<String> {
+fn agreement_against(
+    stored: &[Output],
+    ids: &[RuntimeId],
+    executions: &[Execution],
+    closeness: Closeness,
+) -> Option<String> {
     let answers = ids.iter().zip(executions).filter_map(|(id, execution)| match &execution.outcome {
-        Outcome::Answer(outputs) if !agree(stored, outputs) => Some((id, outputs)),
+        Outcome::Answer(outputs) if !agree(stored, outputs, closeness) => Some((id, outputs)),
         _ => None,
     });
     let answers: Vec<(&RuntimeId, &Vec<Output>)> = answers.collect();
     answers.iter().find_map(|(_, reference)| {
         let together: Vec<&RuntimeId> =
-            answers.iter().filter(|(_, outputs)| agree(reference, outputs)).map(|(id, _)| *id).collect();
+            answers.iter().filter(|(_, outputs)| agree(reference, outputs, closeness)).map(|(id, _)| *id).collect();
         let names: BTreeSet<&str> = together.iter().map(|id| id.name.as_str()).collect();
         let list = together.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         (names.len() > 1).then(|| format!("{list} agree with each other, and not with the {STORED}"))

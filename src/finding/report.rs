@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::Ledger;
 use crate::campaign::{Contrary, examine};
 use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Rule, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
-use crate::verdict::{Judgement, classes, reaction, sentences};
+use crate::verdict::{Judgement, Mismatch, Severity, classes, reaction, sentences};
 
 /// One case, executed and judged; serializes to JSON.
 #[derive(Debug, Serialize)]
@@ -22,6 +23,32 @@ pub struct Report {
     judgements: Vec<JudgementReport>,
     /// Whether a runtime is wrong.
     pub finding: bool,
+    /// Whether one is wrong in a way that no known issue explains.
+    new: bool,
+    #[serde(skip)]
+    pub worst: Worst,
+}
+
+/// The most severe of what is wrong; nothing if nothing is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Worst {
+    pub of_all: Option<Severity>,
+    /// Of what no known issue explains.
+    pub of_new: Option<Severity>,
+}
+
+impl Worst {
+    /// Counts what is wrong, and whether a known issue explains it.
+    pub fn add(&mut self, severity: Severity, is_known: bool) {
+        self.join(Worst { of_all: Some(severity), of_new: (!is_known).then_some(severity) });
+    }
+
+    /// Counts what is wrong elsewhere, too.
+    pub fn join(&mut self, other: Worst) {
+        // The most severe comes first.
+        let worse = |a: Option<Severity>, b: Option<Severity>| a.into_iter().chain(b).min();
+        *self = Worst { of_all: worse(self.of_all, other.of_all), of_new: worse(self.of_new, other.of_new) };
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -66,6 +93,9 @@ struct JudgementReport {
     discrepancies: Vec<&'static str>,
     /// The same in words.
     sentence: String,
+    /// The known issues that explain it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    known_as: Vec<String>,
     /// A variant of the case with which the runtime does something else, where that is what is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     contrary: Option<ContraryReport>,
@@ -78,11 +108,17 @@ struct ContraryReport {
 }
 
 impl Report {
-    /// Executes a case on every runtime and judges what they did.
-    pub fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> Report {
+    /// Executes a case on every runtime and judges what they did. What issues of the ledger explain is said to be known.
+    pub fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger) -> Report {
         let generated = Generated::given(case.clone());
         let ids = runtime::ids(runtimes);
         let examination = examine(&generated, runtimes, &ids);
+        let mut worst = Worst::default();
+        let mut known_as: Vec<Vec<String>> = Vec::new();
+        for (place, id) in ids.iter().enumerate() {
+            let mismatches = examination.mismatches(&generated, &ids, place);
+            known_as.push(ledger.names(case, &mismatches, id, runtimes, &mut worst));
+        }
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&examination.executions).collect();
         let classes = classes(&results);
         Report {
@@ -96,13 +132,17 @@ impl Report {
                     ClassReport::new(class.outcome, class.message, runtimes)
                 })
                 .collect(),
-            finding: examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
+            finding: worst.of_all.is_some(),
+            new: worst.of_new.is_some(),
+            worst,
             judgements: results
                 .iter()
                 .zip(&examination.judgements)
+                .zip(known_as)
                 .enumerate()
-                .map(|(place, ((id, execution), judgement))| {
-                    JudgementReport::new(id, execution, judgement, examination.contrary.get(&place))
+                .map(|(place, (((id, execution), judgement), known_as))| {
+                    let contrary = examination.contrary.get(&place);
+                    JudgementReport { known_as, ..JudgementReport::new(id, execution, judgement, contrary) }
                 })
                 .collect(),
         }
@@ -140,6 +180,9 @@ impl Report {
             let mark = if judgement.kind == "wrong" { "WRONG" } else { judgement.kind };
             let line = format!("{:width$}  {mark:11}  {}", judgement.runtime, judgement.sentence);
             writeln!(to, "{}", line.trim_end())?;
+            for id in &judgement.known_as {
+                writeln!(to, "{:width$}  known as {id}", "")?;
+            }
             if let Some(contrary) = &judgement.contrary {
                 writeln!(to, "{:width$}  but with {}", "", contrary.case)?;
                 writeln!(to, "{:width$}  {}", "", contrary.outcome.sentence())?;
@@ -147,6 +190,33 @@ impl Report {
         }
         Ok(())
     }
+}
+
+impl Ledger {
+    /// The names of the issues that explain what a runtime did wrong in a case, each once; `worst` counts all of it.
+    pub fn names(
+        &self,
+        case: &Case,
+        mismatches: &[Mismatch],
+        id: &RuntimeId,
+        runtimes: &mut [Box<dyn Runtime>],
+        worst: &mut Worst,
+    ) -> Vec<String> {
+        let mut names = Vec::new();
+        for mismatch in mismatches {
+            let known = self.explaining(case, mismatch, id, &mut |case| shows(case, mismatch, runtimes));
+            worst.add(mismatch.severity(), known.is_some());
+            names.extend(known.map(|known| known.id.clone()).filter(|name| !names.contains(name)));
+        }
+        names
+    }
+}
+
+/// Whether a case shows a mismatch on one of the runtimes.
+fn shows(case: &Case, mismatch: &Mismatch, runtimes: &mut [Box<dyn Runtime>]) -> bool {
+    let (generated, ids) = (Generated::given(case.clone()), runtime::ids(runtimes));
+    let examination = examine(&generated, runtimes, &ids);
+    (0..ids.len()).any(|place| examination.mismatches(&generated, &ids, place).contains(mismatch))
 }
 
 impl ExpectationReport {
@@ -230,7 +300,7 @@ impl JudgementReport {
             case: contrary.case.clone(),
             outcome: ClassReport::new(&contrary.execution.outcome, &contrary.execution.message, vec![runtime.clone()]),
         });
-        JudgementReport { runtime, version, kind, discrepancies, sentence, contrary }
+        JudgementReport { runtime, version, kind, discrepancies, sentence, known_as: vec![], contrary }
     }
 }
 
@@ -239,16 +309,41 @@ pub(super) fn code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// A message on one line, cut where it gets long.
+/// A message on one line, of 240 characters at the most.
 pub fn one_line(message: &str) -> String {
     cut(message, 240)
 }
 
-/// A message on one line, of so many characters at the most.
+/// Between the beginning and the end of a message that is cut.
+const CUT: &str = " … ";
+
+/// A message on one line, of so many characters at the most. A longer one is cut in the middle: the reason stands at the
+/// end.
 pub(super) fn cut(message: &str, longest: usize) -> String {
     let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
+    let count = words.chars().count();
+    if count <= longest {
+        return words;
+    }
+    let kept = longest.saturating_sub(CUT.chars().count());
+    let beginning: String = words.chars().take(kept / 2).collect();
+    let end: String = words.chars().skip(count - (kept - kept / 2)).collect();
+    format!("{}{CUT}{}", beginning.trim_end(), end.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_keeps_its_beginning_and_its_end() {
+        assert_eq!(cut("a\n b  c", 5), "a b c");
+        assert_eq!(cut("abcdefghij", 10), "abcdefghij");
+        assert_eq!(cut("abcdefghijk", 10), "abc … hijk");
+        assert_eq!(cut("äöü def ghi ßßß", 12), "äöü … i ßßß");
+        let reason = format!("Error: {}the axis is 7", "of a call, ".repeat(99));
+        let short = one_line(&reason);
+        assert!(short.starts_with("Error: of a call") && short.ends_with("the axis is 7"), "{short}");
+        assert!(short.chars().count() <= 240, "{short}");
     }
 }

@@ -189,7 +189,7 @@ fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
     let mut text = Vec::new();
     let case = finding.case.to_string();
     let (run, save) = (reproduce(&case), format!("crosscheck save {}", quoted(&case)));
-    let report = Report::new(&finding.case, runtimes);
+    let report = Report::new(&finding.case, runtimes, &Ledger::default());
     let written = writeln!(text, "\nNew finding: {}\n", finding.trigger.mismatch)
         .and_then(|()| report.write(&mut text, true))
         .and_then(|()| writeln!(text, "\n{}signature: {}\n", finding.extent, finding.signature()))

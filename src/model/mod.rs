@@ -1,6 +1,7 @@
 //! A case as an ONNX model with the feeds for its graph inputs.
 
 pub mod proto;
+pub mod single;
 pub mod tensor_proto;
 pub mod test_data;
 pub mod text;

@@ -69,6 +69,9 @@ const PHRASES: &[Phrase] = {
         (&["running Reshape node", "A dimension cannot be less than -1"], Refused(Reason::Value)),
         (&["running Reshape node", "At most one dimension can be -1"], Refused(Reason::Value)),
         (&["running Reshape node", "A shape tensor must be a vector tensor"], Refused(Reason::Value)),
+        // Of operators that are replayed and not generated.
+        (&["Batchwise recurrent operations", "are not supported"], Unsupported(Gap::Kernel)),
+        (&["Non per-tensor quantization is not supported"], Unsupported(Gap::Kernel)),
     ]
 };
 

@@ -129,6 +129,8 @@ pub enum Gap {
     LeftOut,
     /// Nothing: every case is left out, since most had ended the process of the runtime.
     BackedOff,
+    /// An operator whose input is not a constant of the model.
+    VariableInput,
 }
 
 impl Gap {

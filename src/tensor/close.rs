@@ -4,14 +4,25 @@ use half::{bf16, f16};
 
 use super::{ElementType, Elements, Tensor};
 
-/// How far an element may be from the expected one: this part of it, and this much besides. The backend test runner of the
-/// `onnx` package allows the same.
-pub const RELATIVE: f64 = 1e-3;
-pub const ABSOLUTE: f64 = 1e-7;
+/// How far an element may be from the expected one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Closeness {
+    /// This part of the expected element,
+    pub relative: f64,
+    /// and this much besides.
+    pub absolute: f64,
+}
+
+impl Default for Closeness {
+    /// As much as the backend test runner of the `onnx` package allows.
+    fn default() -> Closeness {
+        Closeness { relative: 1e-3, absolute: 1e-7 }
+    }
+}
 
 /// Whether two tensors are of the same type and dims, and hold the same elements or, as far as they are floating-point
 /// numbers of 16 bits or more, close ones. A NaN is close to every NaN, and an infinity to itself.
-pub fn are_close(expected: &Tensor, actual: &Tensor) -> bool {
+pub fn are_close(expected: &Tensor, actual: &Tensor, closeness: Closeness) -> bool {
     if expected == actual {
         return true;
     }
@@ -21,7 +32,7 @@ pub fn are_close(expected: &Tensor, actual: &Tensor) -> bool {
     let Some(read) = parts(element_type) else { return false };
     (0..expected.len()).all(|index| {
         let (expected, actual) = (expected.element_bits(index), actual.element_bits(index));
-        expected == actual || read(expected).into_iter().zip(read(actual)).all(|(a, b)| is_close(a, b))
+        expected == actual || read(expected).into_iter().zip(read(actual)).all(|(a, b)| is_close(a, b, closeness))
     })
 }
 
@@ -54,9 +65,9 @@ fn double(bits: u128) -> f64 {
 }
 
 #[expect(clippy::float_cmp, reason = "an infinity is close to nothing but itself")]
-fn is_close(expected: f64, actual: f64) -> bool {
+fn is_close(expected: f64, actual: f64, closeness: Closeness) -> bool {
     if expected.is_finite() && actual.is_finite() {
-        (expected - actual).abs() <= ABSOLUTE + RELATIVE * expected.abs()
+        (expected - actual).abs() <= closeness.absolute + closeness.relative * expected.abs()
     } else {
         expected == actual || (expected.is_nan() && actual.is_nan())
     }
@@ -65,6 +76,20 @@ fn is_close(expected: f64, actual: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn are_close(expected: &Tensor, actual: &Tensor) -> bool {
+        super::are_close(expected, actual, Closeness::default())
+    }
+
+    #[test]
+    fn the_tolerance_is_what_is_asked_for() {
+        let (expected, actual) = (floats(&[100.0, 0.0]), floats(&[102.0, 0.5]));
+        for (relative, absolute, close) in
+            [(0.016, 0.5, true), (0.014, 0.5, false), (0.02, 0.4, false), (0.0, 2.0, true)]
+        {
+            assert_eq!(super::are_close(&expected, &actual, Closeness { relative, absolute }), close);
+        }
+    }
 
     fn floats(values: &[f32]) -> Tensor {
         let dims = vec![i64::try_from(values.len()).unwrap()];

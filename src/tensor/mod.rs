@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use close::{ABSOLUTE, RELATIVE, are_close};
+pub use close::{Closeness, are_close};
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
 pub use strings::Strings;
