@@ -10,7 +10,7 @@ use super::examine::Examination;
 use super::form;
 use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
-use crate::runtime::{Outcome, RuntimeId};
+use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Judgement, sentences};
 
@@ -42,62 +42,158 @@ struct CellCoverage {
     findings: BTreeMap<(usize, Vec<Discrepancy>), String>,
 }
 
-/// What a runtime did with some cases.
+/// What a runtime did with some cases: each is counted in one of these, and again if it was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Answered, and the answer is the one that the specification demands.
     pub agreed: u64,
+    /// Refused, as the specification demands.
+    pub refused: u64,
+    /// Answered or refused in a way that the specification leaves open.
     pub tolerated: u64,
-    pub unsupported: u64,
+    /// Failed in words that no table knows, where a refusal is right or left open.
+    pub unclassified: u64,
     pub wrong: u64,
+    pub unsupported: u64,
+    /// Not run: this says nothing of what the runtime supports.
+    pub not_run: u64,
     /// Cases that were answered: whether the runtime has what they need is certain only then.
     pub answered: u64,
 }
 
+/// What some cases are a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Cases that have to be answered, for all that is said of them: those of an operator version and an element type, or
+    /// the valid ones of a wiring.
+    Answers,
+    /// Cases that break a rule or that a rule leaves open: a refusal is a result.
+    Rule,
+}
+
+/// What is shown of a runtime and some cases, or of all runtimes under test together. The first says most: it is what
+/// is shown of several runtimes if it holds of one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// A case was wrong, whatever the others were.
+    Wrong,
+    /// A case was answered as the specification demands; of a rule, also refused as it demands.
+    Agreed,
+    /// What is left open, and nothing that is not.
+    Tolerated,
+    /// A failure in words that no table knows.
+    Unclassified,
+    /// Nothing but right refusals of broken cases: no valid case was run.
+    Refused,
+    /// No case was run.
+    NotRun,
+    Unsupported,
+    /// None of several runtimes supports it.
+    UnsupportedByAll,
+    /// There was no case.
+    NotReached,
+}
+
+impl State {
+    pub const ALL: [State; 9] = [
+        State::Wrong,
+        State::Agreed,
+        State::Tolerated,
+        State::Unclassified,
+        State::Refused,
+        State::NotRun,
+        State::Unsupported,
+        State::UnsupportedByAll,
+        State::NotReached,
+    ];
+
+    /// The state of several runtimes, from that of each; `None` if there are none.
+    fn together(states: impl Iterator<Item = State>) -> Option<State> {
+        states.min().map(|state| if state == State::Unsupported { State::UnsupportedByAll } else { state })
+    }
+}
+
 /// What each runtime did with some cases, written as bare numbers: there are thousands of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Vec<[u64; 5]>", into = "Vec<[u64; 5]>")]
+#[serde(from = "Vec<[u64; 8]>", into = "Vec<[u64; 8]>")]
 struct Row(Vec<Counts>);
 
-impl From<Vec<[u64; 5]>> for Row {
-    fn from(numbers: Vec<[u64; 5]>) -> Row {
-        let counts = numbers.into_iter().map(|[agreed, tolerated, unsupported, wrong, answered]| Counts {
-            agreed,
-            tolerated,
-            unsupported,
-            wrong,
-            answered,
-        });
+impl From<Vec<[u64; 8]>> for Row {
+    fn from(numbers: Vec<[u64; 8]>) -> Row {
+        let counts = numbers.into_iter().map(
+            |[agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered]| Counts {
+                agreed,
+                refused,
+                tolerated,
+                unclassified,
+                wrong,
+                unsupported,
+                not_run,
+                answered,
+            },
+        );
         Row(counts.collect())
     }
 }
 
-impl From<Row> for Vec<[u64; 5]> {
-    fn from(row: Row) -> Vec<[u64; 5]> {
-        row.0.iter().map(|c| [c.agreed, c.tolerated, c.unsupported, c.wrong, c.answered]).collect()
+impl From<Row> for Vec<[u64; 8]> {
+    fn from(row: Row) -> Vec<[u64; 8]> {
+        row.0.into_iter().map(Counts::numbers).collect()
     }
 }
 
 impl Counts {
+    /// All of them, in their order.
+    pub fn numbers(self) -> [u64; 8] {
+        let Counts { agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered } = self;
+        [agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered]
+    }
+
     pub fn total(self) -> u64 {
-        self.agreed + self.tolerated + self.wrong + self.unsupported
+        let [cases @ .., _answered] = self.numbers();
+        cases.iter().sum()
+    }
+
+    /// What is shown of these cases: the first row of the table that holds.
+    pub fn state(self, of: Subject) -> State {
+        let is_rule = of == Subject::Rule;
+        let is_supported = is_rule || self.answered > 0;
+        let table = [
+            (self.wrong > 0, State::Wrong),
+            (self.unsupported > 0 && !is_supported, State::Unsupported),
+            (self.agreed > 0 || (self.refused > 0 && is_rule), State::Agreed),
+            (self.tolerated > 0, State::Tolerated),
+            (self.unclassified > 0, State::Unclassified),
+            (self.refused > 0, State::Refused),
+            (self.unsupported > 0, State::Unsupported),
+            (self.not_run > 0, State::NotRun),
+        ];
+        table.iter().find(|(holds, _)| *holds).map_or(State::NotReached, |(_, state)| *state)
     }
 
     fn count(&mut self, judgement: &Judgement, outcome: &Outcome) {
         self.answered += u64::from(matches!(outcome, Outcome::Answer(_)));
-        *match judgement {
-            Judgement::Agrees => &mut self.agreed,
-            Judgement::Tolerated(_) => &mut self.tolerated,
-            Judgement::Unsupported(_) => &mut self.unsupported,
-            Judgement::Wrong(_) => &mut self.wrong,
+        *match (judgement, outcome) {
+            (Judgement::Wrong(_), _) => &mut self.wrong,
+            (Judgement::Unsupported(Gap::Process | Gap::LeftOut | Gap::BackedOff), _) => &mut self.not_run,
+            (Judgement::Unsupported(_), _) => &mut self.unsupported,
+            (_, Outcome::Unclassified { .. }) => &mut self.unclassified,
+            (Judgement::Tolerated(_), _) => &mut self.tolerated,
+            (Judgement::Agrees, Outcome::Answer(_)) => &mut self.agreed,
+            (Judgement::Agrees, _) => &mut self.refused,
         } += 1;
     }
 
     fn add(&mut self, other: Counts) {
-        self.agreed += other.agreed;
-        self.tolerated += other.tolerated;
-        self.unsupported += other.unsupported;
-        self.wrong += other.wrong;
-        self.answered += other.answered;
+        let Counts { agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered } = other;
+        self.agreed += agreed;
+        self.refused += refused;
+        self.tolerated += tolerated;
+        self.unclassified += unclassified;
+        self.wrong += wrong;
+        self.unsupported += unsupported;
+        self.not_run += not_run;
+        self.answered += answered;
     }
 }
 
@@ -207,7 +303,7 @@ impl Coverage {
         let rules = [None].into_iter().chain(Rule::ALL.into_iter().filter(|&r| r != Rule::NotInOpset).map(Some));
         let rules = rules.flat_map(|rule| {
             Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
-                rule: rule.map_or("valid", Rule::id).to_owned(),
+                rule: rule.map_or(VALID, Rule::id).to_owned(),
                 wiring: wiring.to_string(),
                 runtimes: self
                     .rules
@@ -274,6 +370,9 @@ fn is_shorter(case: &str, than: &str) -> bool {
     (case.len(), case) < (than.len(), than)
 }
 
+/// Stands in place of a rule for the cases that break none.
+const VALID: &str = "valid";
+
 /// What a campaign reached, as it is saved and shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageReport {
@@ -310,8 +409,162 @@ impl CellReport {
         format!("{}-{} {}", self.operator, self.version, self.element_type)
     }
 
-    /// Cases that were run, on whichever runtime ran most of them.
+    /// Cases that were generated: each runtime counts all of them.
     pub fn cases(&self) -> u64 {
-        self.runtimes.iter().map(|counts| counts.total()).max().unwrap_or(0)
+        cases(&self.runtimes)
+    }
+}
+
+impl RuleReport {
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.rule, self.wiring)
+    }
+
+    /// What its cases are a part of.
+    pub fn subject(&self) -> Subject {
+        if self.rule == VALID { Subject::Answers } else { Subject::Rule }
+    }
+}
+
+impl CoverageReport {
+    /// The places of the runtimes under test.
+    pub fn under_test(&self) -> impl Iterator<Item = usize> {
+        self.runtimes.iter().enumerate().filter(|(_, id)| id.is_under_test()).map(|(place, _)| place)
+    }
+
+    /// What is shown of one runtime, by its place, or else of all under test together. The counts are those of every
+    /// runtime for the same cases.
+    pub fn state(&self, runtime: Option<usize>, counts: &[Counts], of: Subject) -> State {
+        if let Some(place) = runtime {
+            return counts[place].state(of);
+        }
+        let reached = if cases(counts) == 0 { State::NotReached } else { State::NotRun };
+        State::together(self.under_test().map(|place| counts[place].state(of))).unwrap_or(reached)
+    }
+}
+
+/// Cases that were generated: each runtime counts all of them.
+fn cases(runtimes: &[Counts]) -> u64 {
+    runtimes.iter().map(|counts| counts.total()).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{Reason, Stage};
+    use crate::verdict::Tolerance;
+
+    #[test]
+    fn the_state_is_decided_from_the_counts() {
+        use State::{Agreed, NotReached, NotRun, Refused, Tolerated, Unclassified, Unsupported, Wrong};
+        let none = Counts::default();
+        let agreed = Counts { agreed: 5, answered: 5, ..none };
+        let open = Counts { tolerated: 2, answered: 2, ..none };
+        // Counts, the state of a cell, the state of a rule.
+        let table = [
+            (none, NotReached, NotReached),
+            (agreed, Agreed, Agreed),
+            (Counts { refused: 3, ..none }, Refused, Agreed),
+            (open, Tolerated, Tolerated),
+            (Counts { tolerated: 2, ..none }, Tolerated, Tolerated),
+            (Counts { unclassified: 1, ..none }, Unclassified, Unclassified),
+            (Counts { wrong: 1, ..none }, Wrong, Wrong),
+            (Counts { unsupported: 4, ..none }, Unsupported, Unsupported),
+            (Counts { not_run: 4, ..none }, NotRun, NotRun),
+            // One wrong case is not hidden by any other.
+            (Counts { wrong: 1, refused: 9, unsupported: 9, not_run: 9, ..agreed }, Wrong, Wrong),
+            // A type that is answered is supported, though one of its cases is not.
+            (Counts { unsupported: 1, ..agreed }, Agreed, Agreed),
+            (Counts { unsupported: 1, ..open }, Tolerated, Tolerated),
+            // To refuse what is broken shows no support of a type, and is all that a rule asks for.
+            (Counts { unsupported: 9, refused: 1, ..none }, Unsupported, Agreed),
+            (Counts { unsupported: 9, tolerated: 1, ..none }, Unsupported, Tolerated),
+            (Counts { refused: 1, ..open }, Tolerated, Agreed),
+            // What was not run says nothing.
+            (Counts { not_run: 9, unsupported: 1, ..none }, Unsupported, Unsupported),
+            (Counts { not_run: 9, ..agreed }, Agreed, Agreed),
+        ];
+        for (counts, of_cell, of_rule) in table {
+            assert_eq!(counts.state(Subject::Answers), of_cell, "{counts:?}");
+            assert_eq!(counts.state(Subject::Rule), of_rule, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_state_of_all_is_the_one_that_says_most() {
+        use State::{Agreed, NotReached, NotRun, Unsupported, UnsupportedByAll, Wrong};
+        for (states, together) in [
+            (&[Unsupported, Agreed][..], Some(Agreed)),
+            (&[Agreed, Wrong], Some(Wrong)),
+            (&[Unsupported, Unsupported], Some(UnsupportedByAll)),
+            (&[Unsupported, NotRun], Some(NotRun)),
+            (&[NotReached, NotReached], Some(NotReached)),
+            (&[], None),
+        ] {
+            assert_eq!(State::together(states.iter().copied()), together, "{states:?}");
+        }
+        assert!(State::ALL.is_sorted(), "all of them stand in their order");
+    }
+
+    #[test]
+    fn the_in_house_implementation_is_not_under_test() {
+        let id =
+            |name: &str| RuntimeId { name: name.to_owned(), version: "1".to_owned(), configuration: String::new() };
+        let report = |names: &[&str]| CoverageReport {
+            runtimes: names.iter().map(|name| id(name)).collect(),
+            cells: vec![],
+            rules: vec![],
+        };
+        let none = Counts::default();
+        let agreed = Counts { agreed: 7, answered: 7, ..none };
+        let unsupported = Counts { unsupported: 7, ..none };
+        let (alone, both) = (report(&["in-house"]), report(&["in-house", "other"]));
+        let together = |report: &CoverageReport, counts: &[Counts]| report.state(None, counts, Subject::Answers);
+        assert_eq!(together(&both, &[agreed, unsupported]), State::UnsupportedByAll);
+        assert_eq!(together(&both, &[agreed, agreed]), State::Agreed);
+        assert_eq!(together(&both, &[none, none]), State::NotReached);
+        assert_eq!(together(&alone, &[agreed]), State::NotRun);
+        assert_eq!(together(&alone, &[none]), State::NotReached);
+        assert_eq!(alone.state(Some(0), &[agreed], Subject::Answers), State::Agreed);
+    }
+
+    #[test]
+    fn each_case_is_counted_once() {
+        let none = Counts::default();
+        let answer = Outcome::Answer(vec![]);
+        let refusal = Outcome::Refused { stage: Stage::Load, reason: Reason::Value };
+        let unknown = Outcome::Unclassified { stage: Stage::Load };
+        let wrong = Judgement::Wrong(vec![Discrepancy::RefusesValid]);
+        let tolerated = Judgement::Tolerated(Tolerance::NanPayload);
+        let gap = |gap| (Judgement::Unsupported(gap), Outcome::Unsupported(gap));
+        for ((judgement, outcome), expected) in [
+            ((Judgement::Agrees, answer.clone()), Counts { agreed: 1, answered: 1, ..none }),
+            ((Judgement::Agrees, refusal.clone()), Counts { refused: 1, ..none }),
+            ((Judgement::Agrees, unknown.clone()), Counts { unclassified: 1, ..none }),
+            ((tolerated.clone(), answer.clone()), Counts { tolerated: 1, answered: 1, ..none }),
+            ((tolerated.clone(), refusal.clone()), Counts { tolerated: 1, ..none }),
+            ((tolerated, unknown.clone()), Counts { unclassified: 1, ..none }),
+            ((wrong.clone(), answer), Counts { wrong: 1, answered: 1, ..none }),
+            ((wrong.clone(), refusal), Counts { wrong: 1, ..none }),
+            ((wrong, unknown), Counts { wrong: 1, ..none }),
+            (gap(Gap::Kernel), Counts { unsupported: 1, ..none }),
+            (gap(Gap::Process), Counts { not_run: 1, ..none }),
+            (gap(Gap::LeftOut), Counts { not_run: 1, ..none }),
+            (gap(Gap::BackedOff), Counts { not_run: 1, ..none }),
+        ] {
+            let mut counts = Counts::default();
+            counts.count(&judgement, &outcome);
+            assert_eq!(counts, expected, "{judgement:?} {outcome:?}");
+            assert_eq!(counts.total(), 1);
+        }
+    }
+
+    #[test]
+    fn counts_are_read_as_they_are_written() {
+        let counts = Row::from(vec![[1, 2, 3, 4, 5, 6, 7, 8]]);
+        assert_eq!(Vec::from(counts.clone()), [[1, 2, 3, 4, 5, 6, 7, 8]]);
+        let mut sum = counts.clone();
+        sum.add(&counts);
+        assert_eq!(Vec::from(sum), [[2, 4, 6, 8, 10, 12, 14, 16]]);
     }
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use company::Failures;
 pub use company::{Companies, execute_company};
-pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport};
+pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use merge::{Incomplete, MergeError, Merged, Origin};

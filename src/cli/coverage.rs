@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use minijinja::Environment;
+use serde::Serialize;
 
 use super::{Ending, align_right, table};
-use crate::campaign::{CellReport, Counts, CoverageReport};
+use crate::campaign::{CellReport, Counts, CoverageReport, RuleReport, State, Subject};
 use crate::case::Wiring;
 use crate::files::{read_text, write_whole};
-use crate::operator::OPERATORS;
-use crate::runtime::RuntimeId;
+use crate::operator::{OPERATORS, Rule};
 use crate::tensor::ElementType;
 
 /// Show which operator versions, element types, rules and wirings the last campaign reached
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck coverage --html coverage.html")]
 pub(super) struct Arguments {
-    /// Also write one self-contained page with the matrix as a heat map
+    /// Also write the same as one self-contained page, with a sample case and the findings of each cell
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show what one runtime did, such as `tract/typed` [default: the cases that were run]
+    /// Show what one runtime did, such as `tract/typed` [default: all runtimes under test together]
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
     /// The folder of the campaign
@@ -48,8 +48,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let text = read_text(&path).with_context(|| {
         format!("{} cannot be read: run `crosscheck campaign` first, or name its --output", path.display())
     })?;
-    let report: CoverageReport = serde_json::from_str(&text)
-        .with_context(|| format!("{} is damaged: run `crosscheck campaign` again", path.display()))?;
+    let report: CoverageReport = serde_json::from_str(&text).with_context(|| {
+        format!("{} is damaged, or of another version: run `crosscheck campaign` again", path.display())
+    })?;
     let shown = match &arguments.runtime {
         None => None,
         Some(name) => {
@@ -65,93 +66,189 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
-fn show(report: &CoverageReport, shown: Option<usize>, mut to: impl Write) -> io::Result<()> {
-    match shown {
-        None => writeln!(to, "Cases that were run, by element type and operator version:")?,
-        Some(index) => writeln!(
-            to,
-            "What {} did, by element type and operator version: cases, `-` unsupported, `!` wrong at least once:",
-            report.runtimes[index]
-        )?,
+/// How a state is shown.
+#[derive(Debug, Serialize)]
+struct Look {
+    /// Its class in the page.
+    class: &'static str,
+    /// Beside the colour, for those who do not see it.
+    sign: &'static str,
+    name: &'static str,
+    meaning: &'static str,
+}
+
+const fn look(state: State) -> Look {
+    let (class, sign, name, meaning) = match state {
+        State::Agreed => (
+            "agreed",
+            "✓",
+            "agreed",
+            "no case was wrong, and one was answered rightly or, under a rule, refused rightly",
+        ),
+        State::Wrong => ("wrong", "✗", "wrong", "at least one case was wrong: a finding, or a known issue"),
+        State::Tolerated => ("tolerated", "!", "tolerated", "the specification leaves these cases open"),
+        State::Unclassified => ("unclassified", "?", "unclassified", "an error message that crosscheck does not know"),
+        State::Refused => {
+            ("refused", "(✓)", "only refusals", "invalid cases were refused rightly; no valid case was run")
+        }
+        State::NotRun => {
+            ("not-run", "○", "not run", "the cases were left out, or no process could be started for them")
+        }
+        State::Unsupported => {
+            ("unsupported", "–", "not supported", "the runtime says that it lacks what the cases need")
+        }
+        State::UnsupportedByAll => {
+            ("unsupported-by-all", "∅", "no runtime supports it", "every runtime under test says so")
+        }
+        State::NotReached => ("not-reached", "", "not reached", "the campaign generated no case: an empty cell"),
+    };
+    Look { class, sign, name, meaning }
+}
+
+/// The coverage as it is shown: of one runtime, by its place, or of all under test together.
+#[derive(Clone, Copy, Debug)]
+struct View<'a> {
+    report: &'a CoverageReport,
+    runtime: Option<usize>,
+}
+
+/// A cell or a rule in a wiring.
+#[derive(Clone, Copy, Debug)]
+struct Entry<'a> {
+    counts: &'a [Counts],
+    subject: Subject,
+}
+
+impl<'a> From<&'a CellReport> for Entry<'a> {
+    fn from(cell: &'a CellReport) -> Entry<'a> {
+        Entry { counts: &cell.runtimes, subject: Subject::Answers }
     }
-    let by_name: BTreeMap<(&str, u8, &str), &CellReport> = report
-        .cells
-        .iter()
-        .map(|cell| ((cell.operator.as_str(), cell.version, cell.element_type.as_str()), cell))
-        .collect();
+}
+
+impl<'a> From<&'a RuleReport> for Entry<'a> {
+    fn from(rule: &'a RuleReport) -> Entry<'a> {
+        Entry { counts: &rule.runtimes, subject: rule.subject() }
+    }
+}
+
+impl View<'_> {
+    /// All there are: that of all runtimes under test together, then one of each runtime.
+    fn all(report: &CoverageReport) -> impl Iterator<Item = View<'_>> {
+        [None].into_iter().chain((0..report.runtimes.len()).map(Some)).map(|runtime| View { report, runtime })
+    }
+
+    fn name(self) -> String {
+        match self.runtime.map(|place| &self.report.runtimes[place]) {
+            None => "all runtimes under test".to_owned(),
+            Some(id) if id.is_under_test() => id.with_version(),
+            Some(id) => format!("{} (not under test)", id.with_version()),
+        }
+    }
+
+    fn state<'a>(self, entry: impl Into<Entry<'a>>) -> State {
+        let Entry { counts, subject } = entry.into();
+        self.report.state(self.runtime, counts, subject)
+    }
+
+    /// The number beside the sign: the cases of one runtime, or how many of the runtimes under test agreed.
+    fn number<'a>(self, entry: impl Into<Entry<'a>>) -> String {
+        let entry @ Entry { counts, subject } = entry.into();
+        match (self.state(entry), self.runtime) {
+            (State::NotReached, _) => String::new(),
+            (_, Some(place)) => counts[place].total().to_string(),
+            (State::Agreed | State::Wrong, None) => {
+                let states = self.report.under_test().map(|place| counts[place].state(subject));
+                let agreed = states.filter(|&state| state == State::Agreed).count();
+                format!("{agreed}/{}", self.report.under_test().count())
+            }
+            (_, None) => String::new(),
+        }
+    }
+
+    fn text<'a>(self, entry: impl Into<Entry<'a>>) -> String {
+        let entry = entry.into();
+        format!("{} {}", look(self.state(entry)).sign, self.number(entry)).trim().to_owned()
+    }
+
+    /// How many of the entries are in each state.
+    fn totals<'a>(self, entries: impl Iterator<Item = Entry<'a>>) -> Vec<usize> {
+        let mut totals = vec![0; State::ALL.len()];
+        for entry in entries {
+            let state = self.state(entry);
+            totals[State::ALL.iter().position(|&s| s == state).expect("all states are listed")] += 1;
+        }
+        totals
+    }
+}
+
+fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> io::Result<()> {
+    let view = View { report, runtime };
+    let numbers = if runtime.is_some() { "the number of cases" } else { "how many of the runtimes agreed" };
+    writeln!(to, "{}, by element type and operator version: a sign, and {numbers}.", capitalized(&view.name()))?;
+    let by_name = by_name(report);
     for operator in OPERATORS {
         let versions = operator.versions.iter().map(|version| format!("{}-{}", operator.name, version.since));
         let mut table = table([String::new()].into_iter().chain(versions));
         for element_type in ElementType::ALL {
             let cells = operator.versions.iter().map(|version| {
                 let cell = by_name.get(&(operator.name, version.since, element_type.name()));
-                cell.map_or(String::new(), |cell| match shown {
-                    None => cell.cases().to_string(),
-                    Some(index) => mark(cell.runtimes[index]),
-                })
+                cell.map_or(String::new(), |&cell| view.text(cell))
             });
             table.add_row([element_type.name().to_owned()].into_iter().chain(cells));
         }
         align_right(&mut table, 1);
         writeln!(to, "\n{}", table.trim_fmt())?;
     }
-    write_rules(report, shown, &mut to)?;
-    write_summary(report, &mut to)
-}
-
-fn mark(counts: Counts) -> String {
-    match counts {
-        Counts { wrong: 1.., .. } => format!("{}!", counts.total()),
-        Counts { answered: 0, unsupported: 1.., .. } => "-".to_owned(),
-        _ => counts.total().to_string(),
-    }
-}
-
-fn write_rules(report: &CoverageReport, shown: Option<usize>, to: &mut impl Write) -> io::Result<()> {
-    let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
-    for rule in &report.rules {
-        let text = match shown {
-            None => rule.runtimes.iter().map(|counts| counts.total()).max().unwrap_or(0).to_string(),
-            Some(index) => mark(rule.runtimes[index]),
-        };
-        match rows.last_mut() {
-            Some((name, cells)) if *name == rule.rule => cells.push(text),
-            _ => rows.push((&rule.rule, vec![text])),
-        }
-    }
     let mut table = table(["rule".to_owned()].into_iter().chain(Wiring::ALL.iter().map(ToString::to_string)));
-    for (rule, cells) in rows {
-        table.add_row([rule.to_owned()].into_iter().chain(cells));
+    for rules in report.rules.chunk_by(|a, b| a.rule == b.rule) {
+        let cells = rules.iter().map(|rule| view.text(rule));
+        table.add_row([rules[0].rule.clone()].into_iter().chain(cells));
     }
     align_right(&mut table, 1);
     writeln!(
         to,
         "\nThe same by rule and wiring; a case with operands in two wirings counts in both:\n\n{}",
         table.trim_fmt()
-    )
+    )?;
+    write_summary(view, &mut to)
 }
 
-/// How many cells each runtime executed, and by name those that it never did.
-fn write_summary(report: &CoverageReport, to: &mut impl Write) -> io::Result<()> {
-    let cells = &report.cells;
-    let missed: Vec<String> = cells.iter().filter(|cell| cell.cases() == 0).map(CellReport::name).collect();
-    writeln!(to, "\n{} of {} cells were reached.", cells.len() - missed.len(), cells.len())?;
-    if !missed.is_empty() {
-        writeln!(to, "Not reached: {}", missed.join(", "))?;
+fn by_name(report: &CoverageReport) -> BTreeMap<(&str, u8, &str), &CellReport> {
+    report.cells.iter().map(|cell| ((cell.operator.as_str(), cell.version, cell.element_type.as_str()), cell)).collect()
+}
+
+fn capitalized(text: &str) -> String {
+    let (first, rest) = text.split_at(text.len().min(1));
+    first.to_uppercase() + rest
+}
+
+/// How many cells are in each state, by runtime; and by name those that say nothing of a runtime.
+fn write_summary(view: View, to: &mut impl Write) -> io::Result<()> {
+    let report = view.report;
+    let looks = State::ALL.map(look);
+    let mut totals = table(["cells"].into_iter().chain(looks.iter().map(|look| look.name)));
+    for row in View::all(report) {
+        let numbers = row.totals(report.cells.iter().map(Entry::from)).into_iter().map(|number| number.to_string());
+        totals.add_row([row.name()].into_iter().chain(numbers));
     }
-    for (index, id) in report.runtimes.iter().enumerate() {
-        let names = |holds: &dyn Fn(Counts) -> bool| -> Vec<String> {
-            cells.iter().filter(|cell| holds(cell.runtimes[index])).map(CellReport::name).collect()
-        };
-        let answered = names(&|counts| counts.answered > 0).len();
-        let unsupported = names(&|counts| counts.answered == 0 && counts.unsupported > 0);
-        let refused = names(&|counts| counts.answered == 0 && counts.unsupported == 0 && counts.total() > 0);
-        writeln!(to, "\n{id} executed {answered} cells.")?;
-        for (what, names) in [("Unsupported", unsupported), ("Never answered, and not said to be unsupported", refused)]
-        {
-            if !names.is_empty() {
-                writeln!(to, "{what}, {}: {}", names.len(), names.join(", "))?;
-            }
+    align_right(&mut totals, 1);
+    writeln!(to, "\n{}\n", totals.trim_fmt())?;
+    for Look { sign, name, meaning, .. } in looks {
+        writeln!(to, "{sign:>3} {name}: {meaning}")?;
+    }
+    let of_state = |state: State| -> Vec<String> {
+        report.cells.iter().filter(|&cell| view.state(cell) == state).map(CellReport::name).collect()
+    };
+    let missed = of_state(State::NotReached);
+    writeln!(to, "\n{} of {} cells were reached.", report.cells.len() - missed.len(), report.cells.len())?;
+    for (what, names) in [
+        ("Not reached", missed),
+        ("Not run", of_state(State::NotRun)),
+        ("Not supported", of_state(State::Unsupported)),
+        ("No runtime supports", of_state(State::UnsupportedByAll)),
+    ] {
+        if !names.is_empty() {
+            writeln!(to, "{what}, {}: {}", names.len(), names.join(", "))?;
         }
     }
     Ok(())
@@ -161,33 +258,186 @@ fn write_summary(report: &CoverageReport, to: &mut impl Write) -> io::Result<()>
 fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.add_template("coverage.html", include_str!("coverage.html"))?;
-    let versions: BTreeMap<&str, Vec<u8>> =
-        OPERATORS.iter().map(|o| (o.name, o.versions.iter().map(|v| v.since).collect())).collect();
-    let operators: Vec<&str> = OPERATORS.iter().map(|o| o.name).collect();
-    let types: Vec<&str> = ElementType::ALL.iter().map(|t| t.name()).collect();
-    let wirings: Vec<String> = Wiring::ALL.iter().map(ToString::to_string).collect();
-    let runtimes: Vec<String> = report.runtimes.iter().map(RuntimeId::with_version).collect();
-    let data = serde_json::json!({
-        "operators": operators, "versions": versions, "types": types, "wirings": wirings, "runtimes": runtimes,
-        "cells": report.cells, "rules": report.rules,
-    });
+    let views: Vec<View> = View::all(report).collect();
+    let mut entries = Vec::new();
+    let mut add = |name: String, entry: Entry, more: serde_json::Value| {
+        let shown = |view: &View| (look(view.state(entry)).class, view.text(entry));
+        let shown: Vec<(&str, String)> = views.iter().map(shown).collect();
+        let counts: Vec<[u64; 8]> = entry.counts.iter().map(|counts| counts.numbers()).collect();
+        let place = entries.len();
+        let cell = serde_json::json!({ "place": place, "name": name, "class": shown[0].0, "text": shown[0].1 });
+        entries.push(serde_json::json!({ "name": name, "views": shown, "counts": counts, "more": more }));
+        cell
+    };
+    let by_name = by_name(report);
+    let mut operators = Vec::new();
+    for operator in OPERATORS {
+        let mut rows = Vec::new();
+        for element_type in ElementType::ALL {
+            let mut cells = Vec::new();
+            for version in operator.versions {
+                let cell = by_name.get(&(operator.name, version.since, element_type.name()));
+                cells.push(cell.map(|&cell| {
+                    let more = serde_json::json!({ "sample": cell.sample, "findings": cell.findings });
+                    add(cell.name(), Entry::from(cell), more)
+                }));
+            }
+            rows.push(serde_json::json!({ "name": element_type.name(), "cells": cells }));
+        }
+        let columns: Vec<String> = operator.versions.iter().map(|v| format!("{}-{}", operator.name, v.since)).collect();
+        operators.push(serde_json::json!({ "name": operator.name, "columns": columns, "rows": rows }));
+    }
+    let mut rules = Vec::new();
+    for row in report.rules.chunk_by(|a, b| a.rule == b.rule) {
+        let sentence = Rule::ALL.into_iter().find(|rule| rule.id() == row[0].rule).map(|rule| rule.text().sentence);
+        let more = serde_json::json!({ "rule": sentence });
+        let cells: Vec<_> = row.iter().map(|rule| add(rule.name(), Entry::from(rule), more.clone())).collect();
+        rules.push(serde_json::json!({ "name": row[0].rule, "sentence": sentence, "cells": cells }));
+    }
+    let totals = |entries: Vec<Entry>| -> Vec<(String, Vec<usize>)> {
+        views.iter().map(|view| (view.name(), view.totals(entries.iter().copied()))).collect()
+    };
+    let looks = State::ALL.map(look);
+    let runtimes: Vec<String> = views.iter().map(|view| view.name()).collect();
     // Inside a script element no text may close it.
+    let data = serde_json::json!({ "runtimes": runtimes, "states": looks, "entries": entries });
     let data = data.to_string().replace("</", "<\\/");
-    Ok(environment
-        .get_template("coverage.html")?
-        .render(minijinja::context! { data => minijinja::Value::from_safe_string(data) })?)
+    let context = serde_json::json!({
+        "data": data,
+        "states": looks,
+        "runtimes": runtimes,
+        "cell_totals": totals(report.cells.iter().map(Entry::from).collect()),
+        "rule_totals": totals(report.rules.iter().map(Entry::from).collect()),
+        "reached": report.cells.iter().filter(|cell| cell.cases() > 0).count(),
+        "cells": report.cells.len(),
+        "operators": operators,
+        "wirings": Wiring::ALL.map(|wiring| wiring.to_string()),
+        "rules": rules,
+    });
+    Ok(environment.get_template("coverage.html")?.render(minijinja::value::Serde(context))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;
     use crate::campaign::Coverage;
+    use crate::runtime::RuntimeId;
+
+    fn report(names: &[&str]) -> CoverageReport {
+        let id =
+            |name: &&str| RuntimeId { name: (*name).to_owned(), version: "1".to_owned(), configuration: String::new() };
+        Coverage::default().report(&names.iter().map(id).collect::<Vec<RuntimeId>>())
+    }
+
+    /// The in-house implementation answers all of some cells and refuses the cases of a rule; two others do not.
+    fn mixed() -> CoverageReport {
+        let mut report = report(&["in-house", "a", "b"]);
+        let none = Counts::default();
+        let agreed = Counts { agreed: 7, answered: 7, ..none };
+        let unsupported = Counts { unsupported: 7, ..none };
+        let wrong = Counts { wrong: 1, agreed: 6, answered: 7, ..none };
+        let refused = Counts { refused: 7, ..none };
+        report.cells[0].runtimes = vec![agreed, unsupported, unsupported];
+        report.cells[1].runtimes = vec![agreed, agreed, unsupported];
+        report.cells[2].runtimes = vec![agreed, agreed, wrong];
+        report.cells[3].runtimes = vec![agreed, Counts { not_run: 7, ..none }, unsupported];
+        let rule = report.rules.iter_mut().find(|rule| rule.rule == "axis-range").unwrap();
+        rule.runtimes = vec![refused, refused, Counts { unsupported: 5, refused: 2, ..none }];
+        report
+    }
+
+    /// The class and the text of a cell in the page, by its place.
+    fn shown(page: &str, place: usize) -> (String, String) {
+        let mark = format!("\" data-entry=\"{place}\">");
+        let (before, after) = page.split_once(&mark).unwrap();
+        let class = before.rsplit_once("class=\"cell ").unwrap().1;
+        (class.to_owned(), after.split_once('<').unwrap().0.replace("&#x2f;", "/"))
+    }
+
+    #[test]
+    fn a_cell_is_green_only_where_a_runtime_under_test_agreed() {
+        let report = mixed();
+        let page = page(&report).unwrap();
+        let together = View { report: &report, runtime: None };
+        for (place, class, text) in [
+            (0, "unsupported-by-all", "∅"),
+            (1, "agreed", "✓ 1/2"),
+            (2, "wrong", "✗ 1/2"),
+            (3, "not-run", "○"),
+            (4, "not-reached", ""),
+        ] {
+            assert_eq!(together.text(&report.cells[place]), text);
+            // The page has the cells in another order: by type first.
+            let data: serde_json::Value = data(&page);
+            let entries = data["entries"].as_array().unwrap();
+            let found = entries.iter().position(|entry| entry["name"] == report.cells[place].name().as_str()).unwrap();
+            assert_eq!(shown(&page, found), (class.to_owned(), text.to_owned()));
+            assert_eq!(entries[found]["views"][0], serde_json::json!([class, text]));
+        }
+    }
+
+    fn data(page: &str) -> serde_json::Value {
+        let (_, rest) = page.split_once("id=\"data\">").unwrap();
+        serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+    }
+
+    #[test]
+    fn a_right_refusal_is_success_under_a_rule() {
+        let report = mixed();
+        let rule = report.rules.iter().find(|rule| rule.rule == "axis-range").unwrap();
+        for (runtime, text) in [(None, "✓ 2/2"), (Some(1), "✓ 7"), (Some(2), "✓ 7")] {
+            assert_eq!(View { report: &report, runtime }.text(rule), text);
+        }
+    }
+
+    #[test]
+    fn totals_count_every_cell_once() {
+        let report = mixed();
+        for view in View::all(&report) {
+            let totals = view.totals(report.cells.iter().map(Entry::from));
+            assert_eq!(totals.iter().sum::<usize>(), report.cells.len());
+        }
+        let totals = View { report: &report, runtime: None }.totals(report.cells.iter().map(Entry::from));
+        let of = |state| totals[State::ALL.iter().position(|&s| s == state).unwrap()];
+        assert_eq!([State::Agreed, State::Wrong, State::UnsupportedByAll, State::NotRun].map(of), [1; 4]);
+        assert_eq!(of(State::NotReached), report.cells.len() - 4);
+    }
+
+    #[test]
+    fn every_state_has_a_sign_and_a_look_of_its_own() {
+        let page = page(&mixed()).unwrap();
+        let looks = State::ALL.map(look);
+        for said in [looks.each_ref().map(|look| look.class), looks.each_ref().map(|look| look.sign)] {
+            assert_eq!(said.iter().collect::<BTreeSet<_>>().len(), looks.len(), "{said:?}");
+        }
+        for Look { class, sign, name, meaning } in &looks {
+            let row = format!("<li><i class=\"{class}\">{sign}</i>{name}: {meaning}</li>");
+            assert!(page.contains(&row), "the legend has no row {row}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_in_the_terminal_says_the_same() {
+        let report = mixed();
+        let text = |runtime| {
+            let mut text = Vec::new();
+            show(&report, runtime, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let together = text(None);
+        let name = report.cells[0].name();
+        assert!(together.contains("✓ 1/2") && together.contains("✗ 1/2") && together.contains("✓ 2/2"), "{together}");
+        assert!(together.contains(&format!("No runtime supports, 1: {name}\n")), "{together}");
+        assert!(text(Some(1)).contains(&format!("Not supported, 1: {name}\n")), "{}", text(Some(1)));
+        assert!(text(Some(1)).contains("Not run, 1: "), "{}", text(Some(1)));
+    }
 
     #[test]
     fn what_is_saved_can_be_read_again() {
-        let report = Coverage::default().report(&[crate::runtime::select(Some("in-house")).unwrap().remove(0).id]);
+        let report = mixed();
         assert_eq!(report.cells.len(), OPERATORS.iter().map(|operator| operator.cells()).sum::<usize>());
         let folder = tempfile::tempdir().unwrap();
         save(&report, &folder.path().join("a/b")).unwrap();
@@ -197,13 +447,14 @@ mod tests {
 
     #[test]
     fn the_page_needs_nothing_but_itself() {
-        let mut report = Coverage::default().report(&[crate::runtime::select(Some("in-house")).unwrap().remove(0).id]);
+        let mut report = report(&["in-house"]);
         report.cells[0].findings.insert("x".to_owned(), r#"Shape@1 string[1]{"</script>"}"#.to_owned());
         let page = page(&report).unwrap();
-        assert!(
-            !page.contains("http://") && !page.contains("https://") && !page.contains("src="),
-            "nothing is fetched"
-        );
+        for fetched in ["http://", "https://", "src=", "<link", "@import", "url("] {
+            assert!(!page.contains(fetched), "{fetched}");
+        }
+        assert!(!page.contains("<macro") && !page.contains("{%"), "all of the template is filled in");
+        assert!(page.contains(&format!("0 of {} cells were reached", report.cells.len())), "the totals are told");
         assert_eq!(page.matches("</script>").count(), page.matches("<script").count(), "no text closes a script");
     }
 }
