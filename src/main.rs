@@ -16,6 +16,10 @@ fn main() -> ExitCode {
     // What one batch gave back the next one takes, so it is kept for ever unless `MIMALLOC_PURGE_DELAY` says otherwise.
     // SAFETY: there is one thread as yet.
     unsafe { mi_option_set_default(PURGE_DELAY, -1) };
+    // An error of a runtime in Rust is an outcome like any other, and there are many, so none takes a back-trace, here or in
+    // a worker, which has the same environment.
+    // SAFETY: there is one thread as yet, so none reads the environment meanwhile.
+    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
     onnx_crosscheck::cli::main()
 }
 

@@ -54,7 +54,6 @@ const ASSERTING: bool = cfg!(debug_assertions);
 
 /// Opens the runtimes for a target. What stands in the way is said, and ends the process with status 2.
 pub fn start(target: &'static str) {
-    runtime::take_no_back_traces();
     match Fuzzer::new(target) {
         Ok(fuzzer) => {
             if ASSERTING {

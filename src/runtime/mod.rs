@@ -156,13 +156,6 @@ pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
     runtimes.iter().map(|runtime| runtime.id().clone()).collect()
 }
 
-/// Keeps errors of runtimes in Rust from taking a back-trace each: they are outcomes like any other, and many. To be called
-/// before a thread is started and an error is made.
-pub fn take_no_back_traces() {
-    // SAFETY: the caller has not started a thread, so none reads the environment meanwhile.
-    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
-}
-
 /// Opens runtimes in this process. None of them is left out in silence: the first that cannot take part is the error.
 ///
 /// # Errors
