@@ -238,6 +238,23 @@ fn printing_a_case_and_reading_it_back_gives_the_same_case() {
     });
 }
 
+#[test]
+fn what_is_read_prints_as_what_is_read_again() {
+    for element_type in ElementType::ALL.into_iter().filter(|&t| t != ElementType::String) {
+        arbtest::arbtest(|u| {
+            // Small numbers are as likely as large ones.
+            let bits = u.arbitrary::<u128>()? & crate::tensor::mask(u.int_in_range(0..=element_type.bits())?);
+            let line = format!("Shape@28 {element_type}[1]{{{bits:#x}}}");
+            match line.parse::<Case>() {
+                Ok(case) => assert_eq!(case.to_string().parse().as_ref(), Ok(&case), "{line}"),
+                Err(error) => assert!(element_type == ElementType::Bool && bits > 1, "{line}: {error}"),
+            }
+            Ok(())
+        })
+        .budget_ms(50);
+    }
+}
+
 fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Result<Contents> {
     let count = crate::tensor::element_count(&operand.dims).unwrap_or(0);
     let explicit = count <= 1000;
@@ -248,9 +265,11 @@ fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Res
             Contents::Strings((0..count).map(|_| u.arbitrary()).collect::<arbitrary::Result<_>>()?)
         }
         (2, element_type) if explicit && element_type != ElementType::String => {
-            let bits = |u: &mut Unstructured| Ok(u.arbitrary::<u128>()? & crate::tensor::mask(element_type.bits()));
-            let bool_bits = |bits: u128| if element_type == ElementType::Bool { bits & 1 } else { bits };
-            Contents::Bits((0..count).map(|_| bits(u).map(bool_bits)).collect::<arbitrary::Result<_>>()?)
+            let bits = |u: &mut Unstructured| match element_type {
+                ElementType::Bool => u.arbitrary::<bool>().map(u128::from),
+                _ => Ok(u.arbitrary::<u128>()? & crate::tensor::mask(element_type.bits())),
+            };
+            Contents::Bits((0..count).map(|_| bits(u)).collect::<arbitrary::Result<_>>()?)
         }
         _ => Contents::Count,
     })
