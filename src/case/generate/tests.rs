@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use prost::Message;
+
 use super::*;
+use crate::model;
+use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
 
 const SEED: u64 = 7;
 const CASES: u64 = 200_000;
@@ -57,9 +61,10 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
             }
         }
     }
-    for first in Wiring::ALL {
+    let valid = || Wiring::ALL.into_iter().filter(|&wiring| wiring != Wiring::Input(Declared::Unranked));
+    for first in valid() {
         assert!(wirings.get(&vec![first]).is_some_and(|&n| n >= 10));
-        for second in Wiring::ALL {
+        for second in valid() {
             assert!(wirings.get(&vec![first, second]).is_some_and(|&n| n >= 10), "{first} with {second}");
         }
     }
@@ -191,6 +196,33 @@ const BOUNDARIES: &[Boundary] = &[
     ("a NUL in a string", |g| contents_are(g, ElementType::String, |t| string(t, |s| s.contains('\0')))),
     ("a four-byte character", |g| contents_are(g, ElementType::String, |t| string(t, |s| s.contains('𝔘')))),
 ];
+
+/// The checker of the `onnx` package finds the same in `tests/checker.rs`.
+#[test]
+fn the_model_of_a_valid_case_declares_every_rank_and_has_constants_of_listed_types() {
+    let generator = Generator::default();
+    let has_rank = |info: &ValueInfoProto| {
+        info.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).is_some_and(|t| t.shape.is_some())
+    };
+    let mut constants = 0;
+    for index in 0..20_000 {
+        let Generated { case, tensors, expectation, .. } = generator.case(SEED + 2, index);
+        if !matches!(expectation, Expectation::Defined(_)) {
+            continue;
+        }
+        let graph = ModelProto::decode(&model::job(&case, &tensors).model[..]).unwrap().graph.unwrap();
+        assert!(graph.input.iter().chain(&graph.output).all(has_rank), "{case}");
+        for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
+            if attribute.r#type == Some(attribute_type::TENSOR) {
+                let number = attribute.t.as_ref().and_then(|t| t.data_type).unwrap_or(0);
+                let element_type = ElementType::from_data_type(number).unwrap();
+                assert!(case.opset >= 9 || matches!(element_type.name(), "float16" | "float" | "double"), "{case}");
+                constants += 1;
+            }
+        }
+    }
+    assert!(constants > 1000, "{constants}");
+}
 
 #[test]
 fn every_class_of_boundary_is_reached() {
