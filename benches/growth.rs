@@ -122,7 +122,8 @@ fn minimize_finding(criterion: &mut Criterion) {
 
 /// Little time for each of some hundred measurements: what is looked for is growth, not a few percent.
 fn briefly() -> Criterion {
-    runtime::take_no_back_traces();
+    // SAFETY: nothing was started yet that has a thread of its own.
+    unsafe { runtime::prepare_environment() };
     let times = (Duration::from_millis(200), Duration::from_millis(500));
     Criterion::default().sample_size(10).warm_up_time(times.0).measurement_time(times.1)
 }

@@ -113,8 +113,9 @@ def build(operator, opset, attributes, operands):
     data, target = ([operand for operand in operands if operand] + [None, None])[:2]
     # onnx.checker refuses an output without a rank.
     targets = [attribute.ints for attribute in attributes if attribute.name == "shape"] + [target.array.flat if target else []]
-    rank = {"Shape": 1, "Flatten": 2}.get(operator) or len(targets[0])
-    kind = TYPES["int64"] if operator == "Shape" or not data else TYPES[data.type]
+    ranks = {"Shape": 1, "Size": 0, "Flatten": 2}
+    rank = ranks[operator] if operator in ranks else len(targets[0])
+    kind = TYPES["int64"] if operator in ("Shape", "Size") or not data else TYPES[data.type]
     output = helper.make_tensor_value_info("output", kind, [f"output_{axis}" for axis in range(rank)])
     graph = helper.make_graph(nodes, "peer", inputs, [output], initializers)
     return helper.make_model(graph, ir_version=IR, opset_imports=[helper.make_opsetid("", opset)]), feeds

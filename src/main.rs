@@ -16,6 +16,8 @@ fn main() -> ExitCode {
     // What one batch gave back the next one takes, so it is kept for ever unless `MIMALLOC_PURGE_DELAY` says otherwise.
     // SAFETY: there is one thread as yet.
     unsafe { mi_option_set_default(PURGE_DELAY, -1) };
+    // SAFETY: as above.
+    unsafe { onnx_crosscheck::runtime::prepare_environment() };
     onnx_crosscheck::cli::main()
 }
 

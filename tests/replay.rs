@@ -392,6 +392,27 @@ fn the_other_formats_can_be_read_and_say_the_same() {
 }
 
 #[test]
+fn a_model_that_is_invalid_around_its_node_may_be_answered_and_only_rightly() {
+    let root = tempfile::tempdir().unwrap();
+    let lines = ["Flatten@13 float[2,3]:input(unranked)", "Reshape@5 float[2,3] int64[1]{6}:constant"];
+    let (right, wrong) = (floats(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), floats(&[6.0]));
+    let right = [right.with_dims(vec![2, 3]).unwrap(), right];
+    for (index, (line, right)) in lines.iter().zip(right).enumerate() {
+        case(root.path(), &format!("{index}-right"), line, Some(&[right]));
+        case(root.path(), &format!("{index}-wrong"), line, Some(std::slice::from_ref(&wrong)));
+    }
+    let (code, out, _) = replay(BOTH, root.path(), &["--format", "json"]);
+    assert_eq!(code, Some(1), "{out}");
+    for (line, stored) in out.lines().zip(["tolerated", "wrong"].into_iter().cycle()) {
+        let replay: Value = serde_json::from_str(line).unwrap();
+        let witnesses = replay["judged"]["witnesses"].as_array().unwrap();
+        assert_eq!(witnesses[0]["kind"], stored, "{line}");
+        assert!(witnesses[1..].iter().all(|witness| witness["kind"] == "tolerated"), "{line}");
+    }
+    assert_eq!(out.lines().count(), 4);
+}
+
+#[test]
 fn what_is_exported_is_replayed_without_a_deviation() {
     let root = tempfile::tempdir().unwrap();
     let folder = root.path().join("data");

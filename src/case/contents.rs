@@ -53,8 +53,7 @@ impl Contents {
             }
             Contents::Random(seed) => {
                 let mut rng = ChaCha8Rng::seed_from_u64(*seed);
-                // A bool is 0 or 1: other bytes mean nothing, so no runtime has to keep them.
-                let mask = mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() });
+                let mask = own_bits(element_type);
                 let mut bits = || (u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64())) & mask;
                 Tensor::from_element_bits(element_type, dims, (0..count).map(|_| bits()))
             }
@@ -84,7 +83,13 @@ impl Contents {
 }
 
 fn repeated(element_type: ElementType, dims: Vec<i64>, bits: &[u128], count: usize) -> Result<Tensor, TensorError> {
-    Tensor::from_element_bits(element_type, dims, bits.iter().copied().cycle().take(count))
+    let mask = own_bits(element_type);
+    Tensor::from_element_bits(element_type, dims, bits.iter().map(|bits| bits & mask).cycle().take(count))
+}
+
+/// The bits of an element in which the values of its type differ: of the eight of a bool only the lowest.
+fn own_bits(element_type: ElementType) -> u128 {
+    mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() })
 }
 
 /// Number `i` as an element of a type; types that cannot count as far start again.

@@ -13,10 +13,10 @@ use arbitrary::{Arbitrary, Unstructured};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Case, Contents, Operand, Wiring};
+use super::{Case, Contents, Declared, Operand, Wiring};
 use crate::operator::{
     Attribute, AttributeKind, AttributeSpec, AttributeValue, Expectation, NEGATIVE_AXIS_SINCE, OPERATORS, Operator,
-    Role, Rule, Version,
+    Role, Rule, Version, may_be_constant,
 };
 use crate::tensor::{ElementType, Tensor};
 
@@ -68,8 +68,8 @@ fn entropy(seed: u64, index: u64) -> [u8; ENTROPY] {
     entropy
 }
 
-/// The rules on the form of a node, which calls of any operator can break.
-const FORM_RULES: [Rule; 7] = [
+/// The rules on the form of a node and on the graph around it, which cases of any operator can break.
+const FORM_RULES: [Rule; 9] = [
     Rule::InputCount,
     Rule::EmptyInput,
     Rule::UndeclaredAttribute,
@@ -77,6 +77,8 @@ const FORM_RULES: [Rule; 7] = [
     Rule::DuplicateAttribute,
     Rule::ElementType,
     Rule::VastDims,
+    Rule::Unranked,
+    Rule::ConstantType,
 ];
 
 impl Default for Generator {
@@ -115,7 +117,7 @@ impl Generator {
         let intent = match int(u, 0..=99)? {
             0..=65 => Intent::Valid,
             66..=93 => {
-                let rules: Vec<Rule> = rules_of(operator, version).collect();
+                let rules: Vec<Rule> = rules_of(operator, version).filter(|rule| !rule.is_on_the_graph()).collect();
                 Intent::Rule(*u.choose(&rules)?)
             }
             _ => Intent::Wild,
@@ -126,9 +128,19 @@ impl Generator {
         if let Intent::Rule(rule) = intent {
             draft.bend(u, rule)?;
         }
-        let case = Case { operator, opset, attributes: draft.attributes, operands: draft.operands };
+        let mut case = Case { operator, opset, attributes: draft.attributes, operands: draft.operands };
         let tensors = case.tensors();
-        let expectation = case.expectation(&tensors);
+        let mut expectation = case.expectation(&tensors);
+        // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
+        if expectation.rule() == Some(Rule::Unranked) && u.ratio(3, 4)? {
+            let operands = case.operands.iter_mut().flatten();
+            for operand in operands.filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked)) {
+                operand.wiring = Wiring::Input(Declared::Symbolic);
+            }
+            expectation = case.expectation(&tensors);
+        }
+        // Any other wiring that makes the model invalid is drawn like a valid one, and then it is what the case is for.
+        let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
         Ok(Generated { case, intent, tensors, expectation, family: None })
     }
 }
@@ -150,6 +162,11 @@ pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -
         Rule::ShapeType | Rule::ShapeRank => has_input(Role::TargetShape),
         Rule::MissingShape => has(Role::TargetShape),
         Rule::ZeroAndInferred | Rule::AllowzeroValue => has(Role::Flag),
+        Rule::ConstantType => {
+            let mut types =
+                version.element_types.iter().chain(has_input(Role::TargetShape).then_some(&ElementType::Int64));
+            types.any(|&element_type| !may_be_constant(element_type, version.since))
+        }
         _ => true,
     };
     FORM_RULES.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
@@ -355,7 +372,8 @@ impl Draft {
             | Rule::ZeroAndInferred
             | Rule::CopiedZeroAndInferred
             | Rule::AllowzeroValue => self.bend_target(u, rule)?,
-            Rule::NotInOpset => {}
+            // The wiring breaks the one or the other, whatever it is drawn for, and no version is asked for before its time.
+            Rule::Unranked | Rule::ConstantType | Rule::NotInOpset => {}
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub use generate::{Generated, Generator, Intent};
 pub use notation::{MAX_LINE, ParseCaseError, describe};
 pub use variants::{Relation, Variant, variants};
 
-use crate::operator::{Attribute, Expectation, Operator, Version};
+use crate::operator::{Attribute, Expectation, Operator, Rule, Version, may_be_constant};
 use crate::tensor::{ElementType, Tensor, element_count};
 
 /// One call of one operator.
@@ -44,7 +44,8 @@ pub struct Operand {
     pub wiring: Wiring,
 }
 
-/// How an operand reaches the node. The right answer never depends on it.
+/// How an operand reaches the node. The right answer never depends on it, but some make the model invalid: see
+/// [`Case::rule_on_the_graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wiring {
     /// As a graph input, fed at run time.
@@ -64,7 +65,7 @@ pub enum Declared {
     Symbolic,
     /// As symbols, equal dims by the same symbol.
     Shared,
-    /// Not at all: no dims, so no rank either.
+    /// Not at all: no dims, so no rank either. A model with such an input is not valid.
     Unranked,
 }
 
@@ -191,6 +192,19 @@ impl Case {
 
     /// What the specification demands of the case, whose operands are `tensors`.
     pub fn expectation(&self, tensors: &[Option<Tensor>]) -> Expectation {
-        self.operator.evaluate(self.opset, &self.attributes, tensors)
+        let of_call = self.operator.evaluate(self.opset, &self.attributes, tensors);
+        match self.rule_on_the_graph() {
+            Some(rule) => of_call.in_invalid_graph(rule),
+            None => of_call,
+        }
+    }
+
+    /// The rule that the model breaks by the way in which an operand reaches the node, whatever the call.
+    pub fn rule_on_the_graph(&self) -> Option<Rule> {
+        self.operands.iter().flatten().find_map(|operand| match operand.wiring {
+            Wiring::Input(Declared::Unranked) => Some(Rule::Unranked),
+            Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::ConstantType),
+            _ => None,
+        })
     }
 }

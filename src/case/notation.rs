@@ -362,8 +362,9 @@ fn string(input: &mut &str) -> ModalResult<String> {
 fn element_bits(text: &str, element_type: ElementType) -> Result<u128, Expected> {
     let width = element_type.bits();
     let bits = match (text.strip_prefix("0x"), element_type.class()) {
-        (Some(digits), _) => u128::from_str_radix(digits, 16).ok().filter(|&bits| bits <= mask(width)),
+        (Some(digits), Class::Bool) => u128::from_str_radix(digits, 16).ok().filter(|&bits| bits <= 1),
         (None, Class::Bool) => text.parse().ok().filter(|&bits| bits <= 1),
+        (Some(digits), _) => u128::from_str_radix(digits, 16).ok().filter(|&bits| bits <= mask(width)),
         (None, Class::Uint) => text.parse().ok().filter(|&bits| bits <= mask(width)),
         (None, Class::Int) => text.parse::<i128>().ok().map(|n| n.cast_unsigned() & mask(width)).filter(|&bits| {
             // Nothing was cut off if the number comes back.
@@ -371,7 +372,10 @@ fn element_bits(text: &str, element_type: ElementType) -> Result<u128, Expected>
         }),
         (None, _) => decimal_float(text, element_type),
     };
-    bits.ok_or_else(|| Expected(format!("an element of {element_type}, in decimal or as `0x` bits")))
+    bits.ok_or_else(|| match element_type {
+        ElementType::Bool => Expected("an element of bool, which is 0 or 1".to_owned()),
+        _ => Expected(format!("an element of {element_type}, in decimal or as `0x` bits")),
+    })
 }
 
 /// The bits of a decimal number, for the two float types that have a decimal notation here.
@@ -427,7 +431,8 @@ mod tests {
             ("Shape@28 float[4096,4097]", 26, "at most 16777216 elements"),
             ("Shape@28 float[2]{1}", 20, "2 elements"),
             ("Shape@28 int8[1]{128}", 18, "an element of int8"),
-            ("Shape@28 bool[1]{2}", 18, "an element of bool"),
+            ("Shape@28 bool[1]{2}", 18, "an element of bool, which is 0 or 1"),
+            ("Shape@28 bool[2]{0x1,0x2}", 22, "an element of bool, which is 0 or 1"),
             ("Shape@28 float[2]:raw", 19, "`special`"),
             ("Shape@28 start= float[2]", 16, "a value"),
             ("Shape@28 start=9223372036854775808 float[2]", 16, "a value"),

@@ -20,12 +20,12 @@ const WIRINGS: [Wiring; 8] = [
     Wiring::Constant(Encoding::Raw),
     Wiring::Input(Declared::Symbolic),
     Wiring::Input(Declared::Shared),
-    Wiring::Input(Declared::Unranked),
     Wiring::Initializer(Encoding::Typed),
     Wiring::Constant(Encoding::Typed),
+    Wiring::Input(Declared::Unranked),
 ];
 
-/// How complex a case is: operands and attributes first, then ranks, opset, types, wirings, and at last values.
+/// How complex a case is: whether its model is valid first, then operands and attributes, then ranks, opset, types, wirings, and at last values.
 pub fn complexity(case: &Case) -> Complexity {
     let operands = || case.operands.iter().flatten();
     let sum = |of: &dyn Fn(&Operand) -> u128| operands().map(of).sum::<u128>();
@@ -36,6 +36,8 @@ pub fn complexity(case: &Case) -> Complexity {
         AttributeValue::Float(_) | AttributeValue::String(_) => 0,
     });
     Complexity(vec![
+        // A model that is not valid is no evidence of anything, so it comes after every one that is.
+        u128::from(case.rule_on_the_graph().is_some()),
         // An old form of the operator comes after its new one, whatever else.
         u128::from(is_old_form(case)),
         case.operands.len() as u128,
@@ -484,6 +486,25 @@ mod tests {
                 assert!(complexity(&candidate) < own, "{candidate} is not simpler than {case}");
                 assert_eq!(candidate.to_string().parse().as_ref(), Ok(&candidate), "{candidate}");
             }
+        }
+    }
+
+    #[test]
+    fn no_step_leads_into_an_invalid_model_and_one_leads_out_of_it() {
+        let generator = Generator::default();
+        for index in 0..4000 {
+            let case = generator.case(6, index).case;
+            let steps = candidates(&case);
+            if case.rule_on_the_graph().is_none() {
+                assert!(steps.iter().all(|step| step.rule_on_the_graph().is_none()), "{case}");
+                continue;
+            }
+            let is_wrong = |operand: &&Operand| {
+                with(&case, |c| c.operands = vec![Some((*operand).clone())]).rule_on_the_graph().is_some()
+            };
+            let wrong = |case: &Case| case.operands.iter().flatten().filter(is_wrong).count();
+            let is_rewired = |step: &&Case| step.rewired(Wiring::ALL[0]) == case.rewired(Wiring::ALL[0]);
+            assert!(steps.iter().filter(is_rewired).any(|step| wrong(step) < wrong(&case)), "{case}");
         }
     }
 

@@ -190,7 +190,6 @@ enum Ending {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    runtime::take_no_back_traces();
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),

@@ -22,7 +22,7 @@ pub struct Extent {
     pub versions: Vec<(u8, Shown)>,
     /// By type of the data.
     pub types: Vec<(ElementType, Shown)>,
-    /// By wiring of the operands, all at once.
+    /// By wiring of the operands, all at once, as far as the model is valid.
     pub wirings: Vec<(Wiring, Shown)>,
     /// By configuration, of the minimized case itself.
     pub configurations: Vec<(String, Shown)>,
@@ -42,8 +42,10 @@ impl Extent {
             }
         };
         let versions = case.operator.versions.iter().map(|version| {
-            let own = case.operator.opsets(version).contains(&case.opset);
-            let opset = if own { case.opset } else { version.since };
+            let mut opsets = case.operator.opsets(version);
+            let is_valid = |opset: &u8| Case { opset: *opset, ..case.clone() }.rule_on_the_graph().is_none();
+            let own = opsets.contains(&case.opset).then_some(case.opset);
+            let opset = own.or_else(|| opsets.find(is_valid)).unwrap_or(version.since);
             (version.since, shown(&Case { opset, ..case.clone() }))
         });
         let versions = versions.collect();
@@ -56,7 +58,10 @@ impl Extent {
             (element_type, shown(&changed))
         });
         let types = types.collect();
-        let wirings = Wiring::ALL.into_iter().map(|wiring| (wiring, shown(&case.rewired(wiring)))).collect();
+        // What a runtime does with an invalid model is held against it only where nothing else shows the mismatch.
+        let is_told = |rewired: &Case| rewired.rule_on_the_graph().is_none() || rewired == case;
+        let rewired = Wiring::ALL.into_iter().map(|wiring| (wiring, case.rewired(wiring)));
+        let wirings = rewired.filter(|(_, case)| is_told(case)).map(|(wiring, case)| (wiring, shown(&case))).collect();
         let configurations = probe.look(case, &mismatch.runtime).map_or_else(Vec::new, |sighting| {
             let shown = |here: &[Mismatch], unsupported: bool| match unsupported {
                 _ if here.contains(mismatch) => Shown::Yes,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
-use crate::case::{Case, Features, Operand};
+use crate::case::{Case, Features};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
@@ -218,7 +218,7 @@ fn variations(case: &Case) -> Vec<Case> {
     let types = ElementType::ALL.into_iter().filter(|&element_type| element_type != data.element_type);
     let cases = types.map(|element_type| {
         let mut case = case.clone();
-        case.operands[0] = Some(Operand { element_type, ..data.clone() });
+        case.operands[0].iter_mut().for_each(|data| data.retype(element_type));
         case
     });
     cases.collect()
@@ -324,6 +324,16 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_of_another_type_has_elements_of_that_type() {
+        let case: Case = "Shape@28 int8[2]{-2,1}".parse().unwrap();
+        let varied = variations(&case);
+        assert_eq!(varied.len(), 25);
+        for case in varied {
+            assert_eq!(case.to_string().parse().as_ref(), Ok(&case), "{case}");
+        }
+    }
 
     #[test]
     fn only_the_versions_of_one_entry_are_written() {

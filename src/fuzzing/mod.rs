@@ -54,7 +54,8 @@ const ASSERTING: bool = cfg!(debug_assertions);
 
 /// Opens the runtimes for a target. What stands in the way is said, and ends the process with status 2.
 pub fn start(target: &'static str) {
-    runtime::take_no_back_traces();
+    // SAFETY: libFuzzer calls this before it starts a thread.
+    unsafe { runtime::prepare_environment() };
     match Fuzzer::new(target) {
         Ok(fuzzer) => {
             if ASSERTING {

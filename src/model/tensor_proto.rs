@@ -146,6 +146,17 @@ mod tests {
     }
 
     #[test]
+    fn a_bool_that_is_not_0_or_1_is_no_tensor() {
+        let proto = TensorProto { dims: vec![1], data_type: Some(9), ..TensorProto::default() };
+        for number in [2, -1, 255, 256] {
+            let typed = TensorProto { int32_data: vec![number], ..proto.clone() };
+            assert_eq!(read(&typed).unwrap_err().to_string(), "a bool is 0 or 1, and element 0 is neither");
+        }
+        assert!(read(&TensorProto { raw_data: Some(vec![2]), ..proto.clone() }).is_err());
+        assert!(read(&TensorProto { raw_data: Some(vec![1]), ..proto }).is_ok());
+    }
+
+    #[test]
     fn a_typed_int4_tensor_has_two_elements_to_a_number() {
         let tensor = Tensor::from_element_bits(ElementType::Int4, vec![3], [0xf, 1, 2]).unwrap();
         assert_eq!(write("t", &tensor, Encoding::Typed).int32_data, [0x1f, 0x02]);

@@ -180,6 +180,21 @@ impl Expectation {
         Expectation::Reject { rule, lenient: None }
     }
 
+    /// The expectation of a call in a graph that breaks `rule`. The model is not valid, so to refuse it is right, whatever the
+    /// call. But most runtimes have no need of what the rule asks for, and no text says that they must refuse at all, so an
+    /// answer is no bug if it is that of the same call in a valid model. Nor is one that is lenient there: an invalid model is
+    /// no evidence of that. What is to be refused for the call itself is to be refused here too.
+    #[must_use]
+    pub fn in_invalid_graph(self, rule: Rule) -> Expectation {
+        match self {
+            Expectation::Reject { lenient: None, .. } => self,
+            Expectation::Reject { lenient: Some(outputs), .. } => {
+                Expectation::unspecified(rule, [Answer::Refusal, Answer::Outputs(outputs)])
+            }
+            open => Expectation::unspecified(rule, open.into_answers().into_iter().chain([Answer::Refusal])),
+        }
+    }
+
     /// All that is acceptable in a call with this expectation, each once.
     fn into_answers(self) -> Vec<Answer> {
         match self {
@@ -258,6 +273,24 @@ impl Operator {
         let rank = self.version_at(opset).and_then(|version| (self.output_rank)(&Call { version, attributes, inputs }));
         (self.output_type.or(first).unwrap_or(ElementType::Float), rank)
     }
+}
+
+/// The last of the types, in the order of [`ElementType::ALL`], that the value of a Constant may have, from an opset on
+/// (Constant, Type Constraints).
+const CONSTANT_TYPES: [(u8, ElementType); 8] = [
+    (1, ElementType::Double),
+    (9, ElementType::Complex128),
+    (13, ElementType::Bfloat16),
+    (19, ElementType::Float8e5m2fnuz),
+    (21, ElementType::Uint4),
+    (23, ElementType::Float4e2m1),
+    (24, ElementType::Float8e8m0),
+    (25, ElementType::Uint2),
+];
+
+/// Whether the value of a Constant may be of a type at an opset.
+pub fn may_be_constant(element_type: ElementType, opset: u8) -> bool {
+    CONSTANT_TYPES.iter().any(|&(since, last)| since <= opset && element_type <= last)
 }
 
 /// Whether the dims that are not zero multiply to more than 2^59: the elements would not fit in 2^63 bytes at 16 bytes an

@@ -30,6 +30,8 @@ pub enum Rule {
     AllowzeroValue,
     MissingShape,
     VastDims,
+    Unranked,
+    ConstantType,
 }
 
 /// What is known of a [`Rule`].
@@ -48,7 +50,7 @@ const fn text(id: &'static str, sentence: &'static str, source: &'static str) ->
 }
 
 impl Rule {
-    pub const ALL: [Rule; 23] = {
+    pub const ALL: [Rule; 25] = {
         use Rule::*;
         [
             NotInOpset,
@@ -74,6 +76,8 @@ impl Rule {
             AllowzeroValue,
             MissingShape,
             VastDims,
+            Unranked,
+            ConstantType,
         ]
     };
 
@@ -188,7 +192,21 @@ impl Rule {
                 "Dims that multiply past 64 bits are a valid shape when one of them is 0, but hardly a countable one.",
                 "IR, static tensor shapes (U10)",
             ),
+            Rule::Unranked => {
+                text("unranked", "A graph input or output has a shape, which tells its rank.", "IR, graphs (U19)")
+            }
+            Rule::ConstantType => text(
+                "constant-type",
+                "The value of a Constant is of one of the types that its version lists: a float type below opset 9.",
+                "Constant, Type Constraints",
+            ),
         }
+    }
+
+    /// Whether it is on the graph around a node and not on the node, so that what a runtime makes of a case that breaks it says
+    /// nothing about the operator: see [`Expectation::in_invalid_graph`](super::Expectation::in_invalid_graph).
+    pub const fn is_on_the_graph(self) -> bool {
+        matches!(self, Rule::Unranked | Rule::ConstantType)
     }
 
     /// The name in output and in known issues, such as `axis-range`.

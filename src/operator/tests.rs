@@ -17,7 +17,8 @@ fn data(element_type: ElementType, dims: &[i64]) -> Tensor {
     if element_type == ElementType::String {
         return Tensor::from_strings(dims.to_vec(), (0..count).map(|i| i.to_string()).collect()).unwrap();
     }
-    Tensor::from_element_bits(element_type, dims.to_vec(), (0..count as u128).map(|i| i * 7)).unwrap()
+    let own = if element_type == ElementType::Bool { 1 } else { u128::MAX };
+    Tensor::from_element_bits(element_type, dims.to_vec(), (0..count as u128).map(|i| (i * 7) & own)).unwrap()
 }
 
 fn int(name: &str, value: i64) -> Attribute {
@@ -474,4 +475,27 @@ fn the_form_of_a_node_is_checked() {
 fn rules_have_distinct_names() {
     let ids: BTreeSet<_> = Rule::ALL.iter().map(|r| r.id()).collect();
     assert_eq!(ids.len(), Rule::ALL.len());
+}
+
+#[test]
+fn a_constant_has_type_lists_of_its_own() {
+    let count = |opset| ElementType::ALL.into_iter().filter(|&t| may_be_constant(t, opset)).count();
+    let counts: Vec<usize> = [1, 8, 9, 12, 13, 18, 19, 20, 21, 22, 23, 24, 25, 28].map(count).to_vec();
+    assert_eq!(counts, [3, 3, 15, 15, 16, 16, 20, 20, 22, 22, 23, 24, 26, 26]);
+    assert!(!may_be_constant(ElementType::Int64, 8) && may_be_constant(ElementType::Double, 1));
+}
+
+#[test]
+fn in_an_invalid_graph_a_refusal_is_right_and_no_other_answer_than_in_a_valid_one() {
+    let (rule, outputs) = (Rule::Unranked, vec![Tensor::vector(&[1])]);
+    let open = |answers: &[Answer]| Expectation::Unspecified { rule, tolerated: answers.to_vec() };
+    let (answer, refusal) = (Answer::Outputs(outputs.clone()), Answer::Refusal);
+    let both = [answer.clone(), refusal.clone()];
+    assert_eq!(Expectation::Defined(outputs.clone()).in_invalid_graph(rule), open(&both));
+    let invalid = Expectation::reject(Rule::AxisRange);
+    assert_eq!(invalid.clone().in_invalid_graph(rule), invalid);
+    let lenient = Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(outputs) };
+    assert_eq!(lenient.in_invalid_graph(rule), open(&[refusal, answer]));
+    let room = Expectation::Unspecified { rule: Rule::ScalarData, tolerated: both.to_vec() };
+    assert_eq!(room.in_invalid_graph(rule), open(&both));
 }

@@ -395,6 +395,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_bool_that_is_not_0_or_1_is_no_answer() {
+        let reply = |byte| {
+            let proto =
+                TensorProto { dims: vec![1], data_type: Some(9), raw_data: Some(vec![byte]), ..TensorProto::default() };
+            let line = format!("{{\"outputs\": [\"{}\"]}}\n", STANDARD.encode(proto.encode_to_vec()));
+            read_reply(&mut BufReader::new(line.as_bytes()))
+        };
+        assert!(matches!(reply(1), Ok(Next::Execution(_))));
+        let error = reply(2).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert_eq!(error.to_string(), "an output cannot be read: a bool is 0 or 1, and element 0 is neither");
+    }
+
     /// It fails at the second job that it reads, whichever that is.
     const WEARS_OUT: &str = r#"
         echo '{"protocol": 1}'

@@ -8,9 +8,9 @@ use prost::Message;
 use super::{
     Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage, Supply,
 };
-use crate::model::proto::{GraphProto, ModelProto, NodeProto, attribute_type};
+use crate::model::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, attribute_type};
 use crate::model::{Job, read_attribute, tensor_proto};
-use crate::operator::{Expectation, NEWEST_OPSET, Operator, Rule};
+use crate::operator::{Expectation, NEWEST_OPSET, Operator, Rule, may_be_constant};
 use crate::tensor::Tensor;
 
 pub(super) static KIND: Kind = Kind {
@@ -87,18 +87,40 @@ pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
     // An operator that is not known is the reason to give, whatever else cannot be read.
     nodes(&graph).try_for_each(|node| known(node).map(|_| ()))?;
     let model = Model { constants: constants(&graph)?, graph, opset };
+    let broken = rule_on_the_graph(&model);
+    let in_graph = |expectation: Expectation| match broken {
+        Some(rule) => expectation.in_invalid_graph(rule),
+        None => expectation,
+    };
     let mut values = model.values(job);
     for node in nodes(&model.graph) {
         match evaluate(node, opset, &values)? {
             Expectation::Defined(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),
-            open if nodes(&model.graph).count() == 1 => return Ok(open),
+            open if nodes(&model.graph).count() == 1 => return Ok(in_graph(open)),
             open => {
                 let rule = open.rule().map(|rule| rule.to_string()).unwrap_or_default();
                 return Err(format!("one node among others is invalid or left open ({rule})"));
             }
         }
     }
-    outputs(&model.graph, &values).map(Expectation::Defined)
+    outputs(&model.graph, &values).map(Expectation::Defined).map(in_graph)
+}
+
+/// The rule that a graph breaks, whatever its nodes are.
+fn rule_on_the_graph(Model { graph, opset, constants }: &Model) -> Option<Rule> {
+    let has_rank = |info: &ValueInfoProto| {
+        info.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).is_some_and(|t| t.shape.is_some())
+    };
+    let is_initializer = |name: &str| graph.initializer.iter().any(|proto| proto.name.as_deref() == Some(name));
+    let is_listed =
+        |(name, tensor): &(String, Tensor)| is_initializer(name) || may_be_constant(tensor.element_type(), *opset);
+    if !graph.input.iter().chain(&graph.output).all(has_rank) {
+        Some(Rule::Unranked)
+    } else if !constants.iter().all(is_listed) {
+        Some(Rule::ConstantType)
+    } else {
+        None
+    }
 }
 
 impl Model {

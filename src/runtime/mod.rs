@@ -164,13 +164,16 @@ pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
     runtimes.iter().map(|runtime| runtime.id().clone()).collect()
 }
 
-/// Keeps errors of runtimes in Rust from taking a back-trace each: they are outcomes like any other, and many. Keeps
-/// onnxruntime from writing what it knows of its user to the disk. To be called before a thread is started and an error is made.
-pub fn take_no_back_traces() {
-    // SAFETY: the caller has not started a thread, so none reads the environment meanwhile.
-    unsafe {
-        std::env::set_var("RUST_LIB_BACKTRACE", "0");
-        std::env::set_var(provision::NO_TELEMETRY.0, provision::NO_TELEMETRY.1);
+/// Sets what runtimes read from the environment of their process. An error of a runtime in Rust is an outcome like any other,
+/// and there are many, so none takes a back-trace; and onnxruntime writes nothing about its user to the disk. Workers inherit
+/// it.
+///
+/// # Safety
+/// No other thread may run meanwhile: it could be reading the environment.
+pub unsafe fn prepare_environment() {
+    for (name, value) in [("RUST_LIB_BACKTRACE", "0"), provision::NO_TELEMETRY] {
+        // SAFETY: the caller says that there is no other thread.
+        unsafe { std::env::set_var(name, value) };
     }
 }
 

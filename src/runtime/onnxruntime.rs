@@ -22,7 +22,7 @@ use super::{
     Stage, Supply, by_number, provision,
 };
 use crate::model::Job;
-use crate::tensor::{ElementType, Elements, Strings, Tensor};
+use crate::tensor::{ElementType, Elements, Strings, Tensor, TensorError};
 
 pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
@@ -186,7 +186,8 @@ impl Runtime for OnnxRuntime {
         let mut loaded = kept.unwrap_or_else(|| self.load(&job.model).map_err(Execution::of_model));
         let execution = match &mut loaded {
             Ok(Loaded { session, declared }) => match self.feed_and_run(session, job) {
-                Ok(outputs) => Execution::answer(outputs, Arc::clone(declared)),
+                Ok(Ok(outputs)) => Execution::answer(outputs, Arc::clone(declared)),
+                Ok(Err(error)) => Execution::garbled(&error, declared),
                 Err(error) => failure(Stage::Run, &error, Some(Arc::clone(declared))),
             },
             Err(execution) => execution.clone(),
@@ -218,13 +219,13 @@ impl OnnxRuntime {
         Ok(Loaded { session, declared })
     }
 
-    fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Vec<Output>> {
+    fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Result<Vec<Output>, TensorError>> {
         let mut feeds = Vec::with_capacity(job.feeds.len());
         for (name, tensor) in &job.feeds {
             feeds.push((&**name, SessionInputValue::from(self.value(tensor)?)));
         }
         let outputs = session.run(feeds)?;
-        outputs.values().map(|value| read(&value.downcast()?).map(Output::new)).collect()
+        outputs.values().map(|value| Ok(read(&value.downcast()?)?.map(Output::new))).collect()
     }
 
     /// A tensor of onnxruntime with the same elements.
@@ -263,19 +264,19 @@ fn fill_string(value: &mut DynTensor, index: usize, string: &[u8]) -> ort::Resul
 }
 
 /// The tensor that a value of onnxruntime is.
-fn read(value: &DynTensorRef) -> ort::Result<Tensor> {
+fn read(value: &DynTensorRef) -> ort::Result<Result<Tensor, TensorError>> {
     let broken = |what: String| ort::Error::new(format!("the output cannot be read: {what}"));
     let element_type =
         our_type(*value.data_type()).ok_or_else(|| broken(format!("its type is {}", value.data_type())))?;
     let dims: Vec<i64> = value.shape().iter().copied().collect();
     let count = crate::tensor::element_count(&dims).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
     if element_type == ElementType::String {
-        return Tensor::from_strings(dims, read_strings(value, count)?).map_err(|error| broken(error.to_string()));
+        return Ok(Tensor::from_strings(dims, read_strings(value, count)?));
     }
     let size = element_type.packed_bytes(count).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
     // SAFETY: an output of this type and these dims holds so many bytes; one of none may have no address.
     let bytes = if size > 0 { unsafe { slice::from_raw_parts(value.data_ptr().cast::<u8>(), size) } } else { &[] };
-    Tensor::from_packed(element_type, dims, bytes).map_err(|error| broken(error.to_string()))
+    Ok(Tensor::from_packed(element_type, dims, bytes))
 }
 
 fn read_strings(value: &DynTensor, count: usize) -> ort::Result<Strings> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::tensor::{ElementType, Tensor};
+use crate::tensor::{ElementType, Tensor, TensorError};
 
 /// What a runtime did with one job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -168,6 +168,13 @@ impl Execution {
     /// What came of a job that came to nothing.
     pub fn without_answer(outcome: Outcome, message: String) -> Execution {
         Execution { outcome, message, declared: None, is_of_model: false }
+    }
+
+    /// Outputs that are no tensors, though the runtime takes them for some.
+    pub fn garbled(error: &TensorError, declared: &Arc<[Declaration]>) -> Execution {
+        let declared = Some(Arc::clone(declared));
+        let message = format!("its output cannot be read: {error}");
+        Execution { declared, ..Execution::without_answer(Outcome::Garbled, message) }
     }
 
     /// The same, which came of the model alone.

@@ -12,7 +12,7 @@ use super::{
     Supply, caught,
 };
 use crate::model::Job;
-use crate::tensor::{self, ElementType, Elements};
+use crate::tensor::{self, ElementType, Elements, TensorError};
 
 pub static KIND: Kind = Kind {
     name: "tract",
@@ -112,7 +112,7 @@ struct Kept {
 type Pins = Vec<Vec<i64>>;
 
 /// Runs a model: the type of tract's own plans has not the same name in all releases.
-type Plan = dyn Fn(&Job) -> TractResult<Vec<Output>>;
+type Plan = dyn Fn(&Job) -> TractResult<Result<Vec<Output>, TensorError>>;
 
 /// A plan to run, and what its outputs are declared as.
 struct Loaded {
@@ -133,8 +133,11 @@ impl Runtime for TractRuntime {
         let planned = planned.filter(|(declared, _)| *declared == pins);
         let loaded = planned.map_or_else(|| self.plan(&mut read, job), |(_, loaded)| loaded);
         let execution = match &loaded {
-            Ok(Loaded { plan, declared }) => done(Stage::Run, Some(declared), || plan(job))
-                .map_or_else(|failed| failed, |outputs| Execution::answer(outputs, Arc::clone(declared))),
+            Ok(Loaded { plan, declared }) => match done(Stage::Run, Some(declared), || plan(job)) {
+                Ok(Ok(outputs)) => Execution::answer(outputs, Arc::clone(declared)),
+                Ok(Err(error)) => Execution::garbled(&error, declared),
+                Err(failed) => failed,
+            },
             Err(execution) => execution.clone(),
         };
         // What a panic leaves behind is not used again.
@@ -259,20 +262,20 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
             let element_type = tensor.element_type();
             let native = native_type(element_type)
                 .ok_or_else(|| TractError::msg(format!("no datum type for the element type {element_type}")))?;
-            // SAFETY: the datum type is one of fixed size whose every bit pattern is a value (a bool is 0 or 1), and tract
-            // checks the length.
+            // SAFETY: the datum type is one of fixed size whose every bit pattern is a value, or bool, and no tensor of ours
+            // holds a bool other than 0 and 1; tract checks the length.
             unsafe { Tensor::from_raw_dt(native, &dims, bytes) }
         }
     }
 }
 
 /// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart.
-fn output(value: &Tensor) -> TractResult<Output> {
+fn output(value: &Tensor) -> TractResult<Result<Output, TensorError>> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
         let numbers = value.cast_to::<i64>()?.into_owned();
         let tensor = tensor::Tensor::from_packed(ElementType::Int64, dims, numbers.as_bytes())?;
-        return Ok(Output { tensor, native_type: Some(NativeType::TDim) });
+        return Ok(Ok(Output { tensor, native_type: Some(NativeType::TDim) }));
     }
     let element_type = our_type(value.datum_type())
         .ok_or_else(|| TractError::msg(format!("the output is of the foreign type {:?}", value.datum_type())))?;
@@ -280,9 +283,9 @@ fn output(value: &Tensor) -> TractResult<Output> {
         // An empty tensor may have no address.
         let view = value.view();
         let strings = if value.len() == 0 { &[] } else { view.as_slice::<String>()? };
-        return Ok(Output::new(tensor::Tensor::from_strings(dims, strings.iter().collect())?));
+        return Ok(tensor::Tensor::from_strings(dims, strings.iter().collect()).map(Output::new));
     }
-    Ok(Output::new(tensor::Tensor::from_packed(element_type, dims, value.as_bytes())?))
+    Ok(tensor::Tensor::from_packed(element_type, dims, value.as_bytes()).map(Output::new))
 }
 
 fn declaration(fact: &TypedFact) -> Declaration {
@@ -325,7 +328,7 @@ mod tests {
             let Some(tensor) = small(element_type, dims) else { return Ok(()) };
             match native(&tensor) {
                 Ok(native) => {
-                    assert_eq!(output(&native).unwrap().tensor, tensor);
+                    assert_eq!(output(&native).unwrap().unwrap().tensor, tensor);
                     handed_over += 1;
                 }
                 Err(error) => {

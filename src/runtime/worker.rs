@@ -270,7 +270,6 @@ pub fn serve(row: &str, folder: &Path) -> io::Result<()> {
 
 /// The whole of a program that is the worker of one kind, at one version.
 pub fn main(kind: &Kind) -> ExitCode {
-    super::take_no_back_traces();
     let mut arguments = std::env::args().skip(2);
     let (row, folder) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
     let served = serve_with(&row, Path::new(&folder), |row| {

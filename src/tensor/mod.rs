@@ -104,6 +104,8 @@ pub enum TensorError {
     Count { element_type: ElementType, dims: Vec<i64>, expected: String, found: String },
     #[error("{element_type} elements given as {found}")]
     Kind { element_type: ElementType, found: &'static str },
+    #[error("a bool is 0 or 1, and element {index} is neither")]
+    Bool { index: usize },
 }
 
 /// Dims that hold so many elements, or more than can be counted, were given another number of them.
@@ -138,7 +140,9 @@ impl Tensor {
     /// A tensor from elements packed as in `raw_data`. Padding bits of the last byte are cleared.
     ///
     /// # Errors
-    /// If a dim is negative, the type is string, or the bytes are not exactly those of the dims' elements.
+    /// If a dim is negative, the type is string, the bytes are not exactly those of the dims' elements, or one of them is a
+    /// bool other than 0 and 1: what is fed to a runtime must be a value of its type, and a byte of 2 is no `bool` in Rust
+    /// or C++.
     pub fn from_packed(
         element_type: ElementType,
         dims: Vec<i64>,
@@ -153,6 +157,11 @@ impl Tensor {
         let size = count.and_then(|n| element_type.packed_bytes(n));
         if size != Some(bytes.len()) {
             return Err(miscounted(element_type, dims, count, format!("{} bytes", bytes.len())));
+        }
+        if element_type == ElementType::Bool
+            && let Some(index) = bytes.iter().position(|&byte| byte > 1)
+        {
+            return Err(TensorError::Bool { index });
         }
         let used = count.unwrap_or(0).wrapping_mul(element_type.bits() as usize) % 8;
         if used > 0
@@ -190,7 +199,7 @@ impl Tensor {
         Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings) })
     }
 
-    /// A tensor from the bits of each element; only the lowest [`ElementType::bits`] of each count.
+    /// A tensor from the bits of each element; only the lowest [`ElementType::bits`] of each count, but of a bool all.
     ///
     /// # Errors
     /// As [`Tensor::from_packed`].
@@ -200,6 +209,8 @@ impl Tensor {
         elements: impl IntoIterator<Item = u128>,
     ) -> Result<Tensor, TensorError> {
         let bytes = match element_type.bits() {
+            // A larger number is no bool either, though its low byte may look like one.
+            8 if element_type == ElementType::Bool => whole_bytes::<1>(elements.into_iter().map(|bits| bits.min(2))),
             8 => whole_bytes::<1>(elements),
             16 => whole_bytes::<2>(elements),
             32 => whole_bytes::<4>(elements),
@@ -357,11 +368,27 @@ mod tests {
 
     #[test]
     fn every_type_keeps_its_element_bits() {
-        for element_type in ElementType::ALL.into_iter().filter(|&t| t != ElementType::String) {
+        for element_type in
+            ElementType::ALL.into_iter().filter(|t| !matches!(t, ElementType::String | ElementType::Bool))
+        {
             let bits = [0, 1, mask(element_type.bits()), 1, 1 << (element_type.bits() - 1)];
             let t = Tensor::from_element_bits(element_type, vec![5], bits).unwrap();
             assert_eq!((0..5).map(|i| t.element_bits(i)).collect::<Vec<_>>(), bits, "{element_type}");
         }
+    }
+
+    #[test]
+    fn a_bool_is_0_or_1() {
+        let packed = |bytes: &[u8]| Tensor::from_packed(ElementType::Bool, vec![2], bytes);
+        assert!(packed(&[0, 1]).is_ok());
+        assert_eq!(packed(&[1, 2]), Err(TensorError::Bool { index: 1 }));
+        for bits in [2, 255, 256, u128::MAX] {
+            let element = Tensor::from_element_bits(ElementType::Bool, vec![1], [bits]);
+            assert_eq!(element, Err(TensorError::Bool { index: 0 }), "{bits}");
+        }
+        let bytes = postcard::to_stdvec(&Tensor::from_packed(ElementType::Uint8, vec![1], vec![2]).unwrap()).unwrap();
+        let other = [&[ElementType::Bool as u8][..], &bytes[1..]].concat();
+        assert!(postcard::from_bytes::<Tensor>(&bytes).is_ok() && postcard::from_bytes::<Tensor>(&other).is_err());
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub enum Tolerance {
 impl Tolerance {
     pub fn sentence(self) -> String {
         match self {
+            Tolerance::Rule(rule) if rule.is_on_the_graph() => format!("the model may be refused or answered ({rule})"),
             Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
             Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
         }
@@ -61,7 +62,7 @@ pub fn compare_configurations<'a>(
 ) {
     // All that agree with the specification do the same.
     let has_room = judgements.iter().any(|judgement| matches!(judgement, Judgement::Tolerated(_)));
-    if !has_room || is_resource_limit(expectation) {
+    if !has_room || is_resource_limit(expectation) || is_invalid_graph(expectation) {
         return;
     }
     let results: Vec<(&RuntimeId, &Execution)> = results.collect();
@@ -81,6 +82,12 @@ pub fn compare_configurations<'a>(
 /// depend on the way that it takes, so there it may disagree with itself.
 pub fn is_resource_limit(expectation: &Expectation) -> bool {
     expectation.rule() == Some(Rule::VastDims)
+}
+
+/// Whether the room that is left is for a model that is not valid around the node. To refuse it is right at any stage and in
+/// any configuration, for whatever reason.
+fn is_invalid_graph(expectation: &Expectation) -> bool {
+    expectation.rule().is_some_and(Rule::is_on_the_graph)
 }
 
 /// Whether two outcomes are the same answer, or both a refusal of whatever kind.
@@ -104,7 +111,8 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
             Expectation::Reject { .. } => Judgement::Agrees,
             // A failure that has nothing to do with what is left open is no way to deal with it.
             Expectation::Unspecified { rule, tolerated }
-                if tolerated.contains(&Answer::Refusal) && !is_beside_the_point(&execution.outcome) =>
+                if tolerated.contains(&Answer::Refusal)
+                    && (is_invalid_graph(expectation) || !is_beside_the_point(&execution.outcome)) =>
             {
                 Judgement::Tolerated(Tolerance::Rule(*rule))
             }
@@ -301,6 +309,21 @@ mod tests {
             let refused = Execution { outcome, ..refusal() };
             assert_eq!(one(&open, &refused), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
         }
+    }
+
+    #[test]
+    fn an_invalid_graph_may_be_refused_anyhow_and_answered_rightly() {
+        let right = vec![Tensor::vector(&[1])];
+        let open = Expectation::Defined(right).in_invalid_graph(Rule::Unranked);
+        let within = Judgement::Tolerated(Tolerance::Rule(Rule::Unranked));
+        for reason in [Reason::Value, Reason::Data, Reason::Optimization] {
+            let outcome = Outcome::Refused { stage: Stage::Load, reason };
+            assert_eq!(one(&open, &Execution { outcome, ..refusal() }), within);
+        }
+        assert_eq!(one(&open, &answer(Tensor::vector(&[2]))), Judgement::Wrong(vec![Discrepancy::WrongValue]));
+        let (a, b) = (id("x", "a"), id("x", "b"));
+        let judgements = judge(&open, &[(&a, &answer(Tensor::vector(&[1]))), (&b, &refusal())]);
+        assert_eq!(judgements, [within.clone(), within]);
     }
 
     #[test]

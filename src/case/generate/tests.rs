@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use prost::Message;
+
 use super::*;
+use crate::model;
+use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
 
 const SEED: u64 = 7;
 const CASES: u64 = 200_000;
@@ -57,9 +61,10 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
             }
         }
     }
-    for first in Wiring::ALL {
+    let valid = || Wiring::ALL.into_iter().filter(|&wiring| wiring != Wiring::Input(Declared::Unranked));
+    for first in valid() {
         assert!(wirings.get(&vec![first]).is_some_and(|&n| n >= 10));
-        for second in Wiring::ALL {
+        for second in valid() {
             assert!(wirings.get(&vec![first, second]).is_some_and(|&n| n >= 10), "{first} with {second}");
         }
     }
@@ -192,6 +197,33 @@ const BOUNDARIES: &[Boundary] = &[
     ("a four-byte character", |g| contents_are(g, ElementType::String, |t| string(t, |s| s.contains('𝔘')))),
 ];
 
+/// The checker of the `onnx` package finds the same in `tests/checker.rs`.
+#[test]
+fn the_model_of_a_valid_case_declares_every_rank_and_has_constants_of_listed_types() {
+    let generator = Generator::default();
+    let has_rank = |info: &ValueInfoProto| {
+        info.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).is_some_and(|t| t.shape.is_some())
+    };
+    let mut constants = 0;
+    for index in 0..20_000 {
+        let Generated { case, tensors, expectation, .. } = generator.case(SEED + 2, index);
+        if !matches!(expectation, Expectation::Defined(_)) {
+            continue;
+        }
+        let graph = ModelProto::decode(&model::job(&case, &tensors).model[..]).unwrap().graph.unwrap();
+        assert!(graph.input.iter().chain(&graph.output).all(has_rank), "{case}");
+        for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
+            if attribute.r#type == Some(attribute_type::TENSOR) {
+                let number = attribute.t.as_ref().and_then(|t| t.data_type).unwrap_or(0);
+                let element_type = ElementType::from_data_type(number).unwrap();
+                assert!(case.opset >= 9 || matches!(element_type.name(), "float16" | "float" | "double"), "{case}");
+                constants += 1;
+            }
+        }
+    }
+    assert!(constants > 1000, "{constants}");
+}
+
 #[test]
 fn every_class_of_boundary_is_reached() {
     let generator = Generator::default();
@@ -238,6 +270,23 @@ fn printing_a_case_and_reading_it_back_gives_the_same_case() {
     });
 }
 
+#[test]
+fn what_is_read_prints_as_what_is_read_again() {
+    for element_type in ElementType::ALL.into_iter().filter(|&t| t != ElementType::String) {
+        arbtest::arbtest(|u| {
+            // Small numbers are as likely as large ones.
+            let bits = u.arbitrary::<u128>()? & crate::tensor::mask(u.int_in_range(0..=element_type.bits())?);
+            let line = format!("Shape@28 {element_type}[1]{{{bits:#x}}}");
+            match line.parse::<Case>() {
+                Ok(case) => assert_eq!(case.to_string().parse().as_ref(), Ok(&case), "{line}"),
+                Err(error) => assert!(element_type == ElementType::Bool && bits > 1, "{line}: {error}"),
+            }
+            Ok(())
+        })
+        .budget_ms(50);
+    }
+}
+
 fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Result<Contents> {
     let count = crate::tensor::element_count(&operand.dims).unwrap_or(0);
     let explicit = count <= 1000;
@@ -248,9 +297,11 @@ fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Res
             Contents::Strings((0..count).map(|_| u.arbitrary()).collect::<arbitrary::Result<_>>()?)
         }
         (2, element_type) if explicit && element_type != ElementType::String => {
-            let bits = |u: &mut Unstructured| Ok(u.arbitrary::<u128>()? & crate::tensor::mask(element_type.bits()));
-            let bool_bits = |bits: u128| if element_type == ElementType::Bool { bits & 1 } else { bits };
-            Contents::Bits((0..count).map(|_| bits(u).map(bool_bits)).collect::<arbitrary::Result<_>>()?)
+            let bits = |u: &mut Unstructured| match element_type {
+                ElementType::Bool => u.arbitrary::<bool>().map(u128::from),
+                _ => Ok(u.arbitrary::<u128>()? & crate::tensor::mask(element_type.bits())),
+            };
+            Contents::Bits((0..count).map(|_| bits(u)).collect::<arbitrary::Result<_>>()?)
         }
         _ => Contents::Count,
     })

@@ -44,6 +44,8 @@ const OPTIONAL: &str = "Some operators have inputs that are marked as optional, 
                         providing values for such inputs.";
 const SHAPE_TENSOR: &str = "A tensor's shape S is a list but can be represented as a tensor with values S and shape [R] where \
                             R is the rank of the tensor.";
+const RANKED: &str = "The main graph inputs and outputs are required to have a shape, indicating the rank, even though the \
+                      exact dimensions need not be specified.";
 const EMPTY: &str = "S can contain dimensions of value 0. If any dimensions are 0, V must have length 0.";
 const VARIABLE: &str = "Each size in the list MAY be expressed as an integral value or as a \"dimension variable,\" a string \
                         denoting that the actual size of the dimension is not statically constrained to a particular number.";
@@ -237,6 +239,17 @@ fn ruled(case: &Case, rule: Rule) -> (Vec<Quote>, String) {
             let remark = "A tensor with a dimension of 0 holds nothing, however large its other dimensions are. A runtime \
                           that cannot count them may refuse such a model with an error.";
             (vec![Quote::operator(case, purpose(case))], remark.to_owned())
+        }
+        Rule::Unranked => {
+            let remark = "An input of this model has no shape, so an error is acceptable, but no other answer than that of a \
+                          model with the shape.";
+            (vec![Quote::operator(case, purpose(case)), Quote::ir("graphs", RANKED)], remark.to_owned())
+        }
+        Rule::ConstantType => {
+            let remark = "The types of Constant at this opset do not include that of a Constant here, so an error is \
+                          acceptable, but no other answer than that of a model with an initializer instead.";
+            let quotes = [Quote::operator(case, purpose(case))].into_iter().chain(signature());
+            (quotes.collect(), remark.to_owned())
         }
     }
 }

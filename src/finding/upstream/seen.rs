@@ -116,6 +116,10 @@ pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Prob
     let mut best: Option<(usize, Case)> = None;
     for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
         let candidate = Case { opset, ..case.clone() };
+        // A Constant of its type may not be valid there.
+        if candidate.rule_on_the_graph() != case.rule_on_the_graph() {
+            continue;
+        }
         let seen = Seen::new(&candidate, probe, is_slow.then_some(&mismatch.runtime));
         let shows = if is_slow || !at_fault_is_there {
             candidate.expectation(&candidate.tensors()) == expectation
