@@ -16,6 +16,7 @@ pub mod operator;
 mod percentages;
 pub mod runtime;
 pub mod tensor;
+mod text;
 pub mod verdict;
 
 /// The Rust in the book is compiled, and where it can be it is run.

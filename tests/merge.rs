@@ -150,7 +150,7 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     refused(&["first", "nowhere"], "nowhere holds no campaign: name folders that `crosscheck campaign`");
     refused(&["first", "runtimes"], "its runtimes are in-house");
     refused(&["first", "third"], "merge shards of one division only");
-    refused(&["first", "--runtimes", "in-house"], "name the same with --runtimes");
+    refused(&["first", "second", "--runtimes", "in-house"], "name the same with --runtimes");
     refused(&[], "required arguments");
 
     let over_another = ["merge", "first", "second", "--output", "seed-5"];

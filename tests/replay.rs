@@ -104,7 +104,7 @@ fn a_wrong_stored_output_ends_with_1_and_is_named() {
 fn a_runtime_that_deviates_ends_with_1_and_is_named() {
     let root = tempfile::tempdir().unwrap();
     let folder = case(root.path(), "crash", "Shape@28 float[0]", Some(&[Tensor::vector(&[0])]));
-    let (code, out, _) = replay("in-house,liar", &folder, &[]);
+    let (code, out, _) = replay("in-house,liar/fatal", &folder, &[]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("liar/fatal     WRONG        ends its process"), "{out}");
     assert!(out.contains("in-house       agrees"), "{out}");

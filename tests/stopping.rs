@@ -61,7 +61,7 @@ fn the_time_is_kept_whatever_a_runtime_does() {
         let took = began.elapsed();
         let (out, error) = (text(folder, "stdout"), text(folder, "stderr"));
         assert_eq!(status.code(), Some(code), "{answer}: {out}{error}");
-        assert!(took >= Duration::from_secs(4) && took < Duration::from_secs(5) + BESIDE, "{answer}: {took:?}");
+        assert!(took >= Duration::from_secs(3) && took < Duration::from_secs(5) + BESIDE, "{answer}: {took:?}");
         assert!(summary(&folder.join("crosscheck-campaign"))["cases"]["total"].as_u64() > Some(3), "{out}");
         assert!(error.lines().any(|line| line.contains(" cases, ")), "progress is shown: {error}");
     }

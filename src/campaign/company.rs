@@ -763,8 +763,8 @@ fn execute_once(
     let company: Company = columns.into_values().collect();
     let jobs = jobs(&company, members);
     let (mut all, mut declared) = (Vec::new(), Declared::default());
-    for (round, execution) in runtime.execute_all(&jobs.iter().collect::<Vec<&Job>>()).into_iter().enumerate() {
-        let parts = divided(execution, company.len(), &mut declared)?;
+    for (round, job) in jobs.iter().enumerate() {
+        let parts = divided(runtime.execute(job), company.len(), &mut declared)?;
         all.extend(in_round(&company, round).zip(parts).filter_map(present).map(|(&index, part)| (index, part)));
     }
     Ok(all)

@@ -152,6 +152,9 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
+/// The part of the time that is kept for minimizing, at most: one of so many.
+const RESERVE: u32 = 4;
+
 /// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
 const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_millis(1000), Duration::from_millis(1400)];
 
@@ -186,7 +189,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
         cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases, plan.source.family())),
-        reserve: &|so_far| time_to_triage(&so_far.groups, threads, limits.time),
+        reserve: &|so_far| time_to_triage(&so_far.groups, threads, limits.time).min(left.unwrap_or_default() / RESERVE),
         threads,
         company: common.company.into(),
         expected: &known,
@@ -224,6 +227,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
         known: &known,
         ledger,
         is_part: plan.shard != Shard::WHOLE,
+        is_whole,
         may_be_incomplete: false,
         open: &open,
         stop: &for_the_rest,

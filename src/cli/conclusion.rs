@@ -43,7 +43,8 @@ pub(super) struct Came<'a> {
     pub(super) ledger: &'a Ledger,
     /// Whether it is one part of a whole, which others make up with it: its findings then stay in its folder.
     pub(super) is_part: bool,
-    /// Whether it is fine that something is missing.
+    /// Whether all of it was run and minimized, and whether it is fine if not.
+    pub(super) is_whole: bool,
     pub(super) may_be_incomplete: bool,
     /// Opens the runtimes, to save findings.
     pub(super) open: Opener<'a>,
@@ -90,6 +91,7 @@ impl Arguments {
             ledger,
             new: &new,
             unsorted: &unsorted,
+            is_whole: came.is_whole,
             met: &met,
         };
         let summary = Summary::new(&outline);
@@ -110,11 +112,13 @@ impl Arguments {
         self.save(&new, came, &mut out)?;
         write_companies(statistics, &self.output, &mut out)?;
         write_times(statistics, &mut out)?;
-        write_incomplete(came.origins, &mut out)?;
+        if !came.is_whole {
+            writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
+        }
         let is_failure = |finding: &&&Finding| self.fail_on.is_none_or(|least| finding.severity() <= least);
         Ok(if !statistics.companies.is_empty() || new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
             Ending::Finding
-        } else if came.may_be_incomplete || came.origins.iter().all(Origin::is_whole) {
+        } else if came.is_whole || came.may_be_incomplete {
             Ending::NothingWrong
         } else {
             Ending::Stopped
@@ -204,14 +208,6 @@ fn write_unsorted(unsorted: &[&Finding], like_known: usize, to: &mut impl Write)
             to,
             "\n{like_known} kinds of mismatch may be known issues, or new: there was no time left to minimize them"
         )?;
-    }
-    Ok(())
-}
-
-/// Whether all of it was run.
-fn write_incomplete(origins: &[Origin], to: &mut impl Write) -> io::Result<()> {
-    for origin in origins.iter().filter(|origin| !origin.is_whole()) {
-        writeln!(to, "\nNot brought to its end, after {} cases: `--resume` goes on with it", origin.cases)?;
     }
     Ok(())
 }

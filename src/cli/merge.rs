@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Ending, conclusion, stop_on_signals};
-use crate::campaign::Merged;
+use crate::campaign::{Merged, Origin};
 use crate::finding::{Ledger, Probe, Triaged};
 use crate::runtime::{self, RuntimeId};
 
@@ -83,7 +83,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         known: &known,
         ledger: &ledger,
         is_part: false,
-        may_be_incomplete: true,
+        is_whole: origins.iter().all(Origin::is_whole) && triaged.unsorted.is_empty(),
+        may_be_incomplete: arguments.incomplete,
         open: &|| conclusion.runtimes.open_until(&rows, &limits, &stop),
         stop: &stop,
     };

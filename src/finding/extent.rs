@@ -1,6 +1,7 @@
 //! The extent of a finding: where else it shows, measured by running the minimized case changed in one respect.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use super::Probe;
 use crate::case::{Case, Wiring};
@@ -13,6 +14,8 @@ pub enum Shown {
     Yes,
     No,
     Unsupported,
+    /// There was no time to try it.
+    Untried,
 }
 
 /// Where a finding shows, by what was changed.
@@ -29,9 +32,13 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Measures the extent of a mismatch around a case.
-    pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Extent {
+    /// Measures the extent of a mismatch around a case, as far as there is time.
+    pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe, time: Duration) -> Extent {
+        let began = Instant::now();
         let mut shown = |case: &Case| {
+            if began.elapsed() >= time {
+                return Shown::Untried;
+            }
             let Some(sighting) = probe.look(case, &mismatch.runtime) else { return Shown::Unsupported };
             if sighting.shows(mismatch) {
                 Shown::Yes
@@ -80,6 +87,7 @@ impl fmt::Display for Shown {
             Shown::Yes => "shows",
             Shown::No => "does not",
             Shown::Unsupported => "unsupported",
+            Shown::Untried => "not tried",
         })
     }
 }
@@ -97,7 +105,7 @@ impl fmt::Display for Extent {
 fn line<T: fmt::Display>(f: &mut fmt::Formatter<'_>, what: &str, rows: &[(T, Shown)]) -> fmt::Result {
     write!(f, "{what:14}")?;
     let mut parts = Vec::new();
-    for shown in [Shown::Yes, Shown::No, Shown::Unsupported] {
+    for shown in [Shown::Yes, Shown::No, Shown::Unsupported, Shown::Untried] {
         let names: Vec<String> = rows.iter().filter(|(_, s)| *s == shown).map(|(name, _)| name.to_string()).collect();
         match names.len() {
             0 => {}

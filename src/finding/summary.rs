@@ -37,6 +37,8 @@ pub struct Outline<'a> {
     pub new: &'a [&'a Finding],
     /// New kinds of mismatch that there was no time to minimize.
     pub unsorted: &'a [&'a Finding],
+    /// Whether all of it was run and minimized.
+    pub is_whole: bool,
     /// How often each known issue was met, by its id.
     pub met: &'a BTreeMap<&'a str, u64>,
 }
@@ -154,7 +156,7 @@ fn seconds(time: Duration) -> f64 {
 
 impl Summary {
     pub fn new(outline: &Outline) -> Summary {
-        let Outline { header, origins, statistics, coverage, ledger, new, unsorted, met } = *outline;
+        let Outline { header, origins, statistics, coverage, ledger, new, unsorted, is_whole, met } = *outline;
         let (known, fixed) = ledger
             .concerning(&header.runtimes)
             .partition::<Vec<&Known>, _>(|known| header.triggers.contains(&known.id));
@@ -163,7 +165,7 @@ impl Summary {
         Summary {
             format: FORMAT,
             program: Header::PROGRAM.to_owned(),
-            complete: origins.iter().all(Origin::is_whole),
+            complete: is_whole,
             cases: CasesReport {
                 total: statistics.cases,
                 valid: statistics.valid,

@@ -53,7 +53,10 @@ impl Triage {
         let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
-            extent: probe.believing(mismatch, |probe| Extent::measure(&minimized.case, mismatch, probe)),
+            extent: probe.believing(mismatch, |probe| {
+                let time = if is_costly(mismatch) { COSTLY } else { Duration::MAX };
+                Extent::measure(&minimized.case, mismatch, probe, time)
+            }),
             trigger,
             case: minimized.case,
             count: 0,
@@ -74,6 +77,9 @@ pub struct Triaged {
     /// Mismatches for which there was no time, each with its simplest case as it was drawn.
     pub unsorted: Vec<Finding>,
 }
+
+/// How long the extent of a finding is measured whose cases end a process, or take all of their time.
+const COSTLY: Duration = Duration::from_secs(2);
 
 /// How long it takes to minimize a group of mismatches, as a rule.
 const USUAL: Duration = Duration::from_millis(12);

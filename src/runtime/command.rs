@@ -24,6 +24,7 @@ use crate::model::Job;
 use crate::model::proto::TensorProto;
 use crate::model::tensor_proto::{self, Encoding};
 use crate::tensor::{ElementType, Tensor};
+use crate::text::cut;
 
 pub(super) static KIND: Kind = Kind {
     name: "command",
@@ -271,10 +272,8 @@ fn read_line<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<T> {
     from.take(MAX_LINE).read_until(b'\n', &mut line)?;
     match line.last() {
         None => Err(ErrorKind::UnexpectedEof.into()),
-        Some(b'\n') => serde_json::from_slice(&line).map_err(|error| {
-            let beginning: String = String::from_utf8_lossy(&line).chars().take(100).collect();
-            garbage(&format!("{error}: {}", beginning.trim_end()))
-        }),
+        Some(b'\n') => serde_json::from_slice(&line)
+            .map_err(|error| garbage(&format!("{error}: {}", cut(&String::from_utf8_lossy(&line), 1000)))),
         Some(_) => Err(garbage("a line without an end")),
     }
 }

@@ -27,6 +27,7 @@ use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
+use crate::text::cut;
 
 /// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
@@ -40,6 +41,8 @@ const OUTPUT: &str = "output";
 const BEGINNING: usize = size_of::<u64>();
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
+/// How much is kept of what a runtime writes to standard output, in characters.
+const WORDS: usize = 10_000;
 /// How much of a batch is written at a time, in bytes: so little that it is still at hand when it is copied.
 const PIECE: usize = 1 << 16;
 
@@ -349,7 +352,7 @@ fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(*length))?;
     *length += file.read_to_end(&mut text)? as u64;
-    Ok(String::from_utf8_lossy(&text).trim().chars().take(200).collect())
+    Ok(cut(&String::from_utf8_lossy(&text), WORDS))
 }
 
 /// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.

@@ -1,5 +1,7 @@
 //! What the runtimes made of the case of a report, and where else it shows.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::{outside, words};
@@ -182,7 +184,7 @@ pub(super) fn extent(
             "This was not measured: each look at it would take a process with it, or the whole time limit.".to_owned()
         );
     }
-    let extent = Extent::measure(case, mismatch, probe);
+    let extent = Extent::measure(case, mismatch, probe, Duration::MAX);
     let operator = case.operator.name;
     let setup =
         |name: &String| outside::setup(&id.name, name.split_once('/').map_or("", |(_, configuration)| configuration));

@@ -1,11 +1,12 @@
 //! What was seen, in words that need no term of this project.
 
 use crate::case::{Case, Declared, Encoding, Wiring, describe};
-use crate::finding::report::{code, cut};
+use crate::finding::report::code;
 use crate::model::Job;
 use crate::operator::{Answer, Expectation, OPERATORS, Operator};
 use crate::runtime::{Execution, Outcome, Reason, Stage};
 use crate::tensor::Tensor;
+use crate::text::cut;
 use crate::verdict::{Discrepancy, Judgement};
 
 /// Characters of a message that are shown at the most.
