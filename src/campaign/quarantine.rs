@@ -102,8 +102,8 @@ impl Quarantine {
             })
         };
         let simplest = shrink::simplest(case);
-        let begin = first(&simplest).map_or_else(|| case.clone(), |place| simplest[place].clone());
-        let case = shrink::reduce(begin, &mut first);
+        let start = first(&simplest).map_or_else(|| case.clone(), |place| simplest[place].clone());
+        let case = shrink::reduce(start, &mut first);
         let execution = runtime.execute(&job(&case));
         if execution.outcome != *outcome || stop.is_due() {
             return None;

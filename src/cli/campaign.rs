@@ -156,7 +156,7 @@ pub(super) struct Conducted {
 const RESERVE: u32 = 4;
 
 /// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
-const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_millis(1000), Duration::from_millis(1400)];
+const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1), Duration::from_millis(1400)];
 
 /// Runs cases with progress until the end, a signal or the end of the time; minimizes mismatches, shows the result, and saves
 /// new findings and what other commands read.
@@ -269,6 +269,6 @@ fn line(so_far: &Statistics, known: &[Trigger]) -> String {
     };
     let lists = [("unsupported", list(&unsupported)), ("left out", list(&RuntimeStatistics::left_out))];
     let lists = lists.into_iter().filter(|(_, counts)| !counts.is_empty());
-    let lists: String = lists.map(|(what, counts)| format!("; {what}: {counts}")).collect();
-    format!("{} cases, {:.0} a second, {new}{lists}", so_far.cases, rate(so_far))
+    let parts = [new].into_iter().chain(lists.map(|(what, counts)| format!("{what}: {counts}")));
+    format!("{} cases, {:.0} a second, {}", so_far.cases, rate(so_far), parts.collect::<Vec<_>>().join("; "))
 }

@@ -46,7 +46,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         "{}: run what is missing, go on with what was stopped by --resume, or merge what there is with --incomplete",
         lacking.join("; ")
     );
-    lacking.iter().for_each(|part| eprintln!("Incomplete: {part}"));
+    for part in &lacking {
+        eprintln!("Incomplete: {part}");
+    }
     let stop = stop_on_signals()?;
     let statistics = merged.total();
     let names: Vec<String> = header.runtimes.iter().map(RuntimeId::to_string).collect();

@@ -171,7 +171,7 @@ struct FailureArguments {
 }
 
 impl FailureArguments {
-    fn ending(&self, worst: Worst) -> Ending {
+    fn ending(self, worst: Worst) -> Ending {
         let severity = if self.ignore_known { worst.of_all } else { worst.of_new };
         let fails = severity.is_some_and(|severity| self.fail_on.is_none_or(|least| severity <= least));
         if fails { Ending::Finding } else { Ending::NothingWrong }

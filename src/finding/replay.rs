@@ -192,7 +192,9 @@ impl Trial {
                         known_as = ledger.names(case, &mismatches, id, runtimes, &mut own);
                     }
                     (Some(Judgement::Wrong(found)), None) => {
-                        found.iter().for_each(|discrepancy| own.add(discrepancy.severity(), false));
+                        for discrepancy in found {
+                            own.add(discrepancy.severity(), false);
+                        }
                     }
                     // Where nobody answers, only what ends a runtime is wrong.
                     (None, _) if kind == "wrong" => own.add(Severity::Crash, false),

@@ -227,7 +227,7 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
 
 /// Whether the model is of an operator and the data is such.
 fn is_with_data(job: &Job, operator: &str, holds: impl Fn(&Tensor) -> bool) -> bool {
-    is(job, operator) && job.feeds.first().is_some_and(|(name, fed)| name.ends_with("data") && holds(fed))
+    is(job, operator) && job.feeds.first().is_some_and(|(name, fed)| !name.ends_with("shape") && holds(fed))
 }
 
 /// Flatten of more than three dims aborts.
