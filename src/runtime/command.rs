@@ -313,7 +313,7 @@ mod tests {
         Row { id, kind: "command".to_owned(), library: None, command }
     }
 
-    /// What comes of each job in a batch, or by itself where it ends the batch.
+    /// The outcome of each job: in a batch, or by itself where it ends the batch.
     fn execute_each(runtime: &mut Isolated, jobs: &[Job]) -> Vec<Outcome> {
         let mut done: Vec<Execution> = vec![];
         while done.len() < jobs.len() {
