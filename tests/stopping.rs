@@ -79,8 +79,9 @@ fn a_hang_is_found_once_and_leaves_time_for_the_rest() {
         assert!(took < Duration::from_secs(20) + BESIDE, "{took:?}");
         assert_eq!(status.code(), Some(i32::from(finding.is_some())), "{out}");
         let said = summary(&folder.path().join("crosscheck-campaign"));
-        let new = said["new"].as_array().unwrap();
-        let found: Vec<&str> = new.iter().filter_map(|finding| finding["case"].as_str()).collect();
+        // A slow machine may have no time left to measure it.
+        let new = ["new", "not_minimized"].into_iter().flat_map(|part| said[part].as_array().unwrap());
+        let found: Vec<&str> = new.filter_map(|finding| finding["case"].as_str()).collect();
         assert_eq!(found, finding.as_slice(), "{out}");
         let left_out = said["runtimes"][1]["left_out"].as_u64().unwrap();
         assert_eq!(left_out > 0, finding.is_some(), "what is left out is counted: {out}");

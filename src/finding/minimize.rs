@@ -173,36 +173,45 @@ pub struct Minimized {
 /// Minimizes a case that shows a mismatch. A case that does not show it comes back as it is.
 pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimized {
     let before = probe.executions();
-    let (mut current, mut features) = probe.believing(mismatch, |probe| {
-        let mut current = case.clone();
-        if probe.shows(&current, mismatch) {
-            // No more of what is costly is run than has to be. Without a step to what is special in another way, what is
-            // left is the trigger of all cases like it, which then need not be run.
-            let features = Features::of(case);
-            let may_be_tried = |candidate: &Case| !is_costly(mismatch) || Features::of(candidate).are_within(&features);
-            let mut first = |candidates: &[Case]| {
-                let places: Vec<usize> = (0..candidates.len()).filter(|&i| may_be_tried(&candidates[i])).collect();
-                let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
-                Some(places[probe.first_that_shows(&tried, mismatch)?])
-            };
-            // Where the simplest cases show it, nothing about this one matters.
-            let simplest = shrink::simplest(case);
-            if let Some(place) = first(&simplest) {
-                current.clone_from(&simplest[place]);
-            }
-            current = shrink::reduce(current, &mut first);
-        }
-        let features = features(&current, mismatch, probe);
-        (current, features)
-    });
-    let mut sighting = probe.look(&current, &mismatch.runtime);
-    if is_costly(mismatch) && !sighting.as_ref().is_some_and(|sighting| sighting.shows(mismatch)) {
-        // It was slow on the way, and no more.
-        (current, features) = (case.clone(), Features::of(case));
-        sighting = probe.look(&current, &mismatch.runtime);
+    let mut attempt = || {
+        let (current, features) = probe.believing(mismatch, |probe| reduce(case, mismatch, probe));
+        let sighting = probe.look(&current, &mismatch.runtime);
+        let is_shown = sighting.as_ref().is_some_and(|sighting| sighting.shows(mismatch));
+        let message = sighting.map_or_else(String::new, |sighting| sighting.message(mismatch));
+        (Minimized { case: current, features, executions: probe.executions() - before, message }, is_shown)
+    };
+    match attempt() {
+        // The runtime was slow on the way, and no more. From now on it is given all of its time.
+        (_, false) if is_costly(mismatch) => match attempt() {
+            (minimized, true) => minimized,
+            (minimized, false) => Minimized { case: case.clone(), features: Features::of(case), ..minimized },
+        },
+        (minimized, _) => minimized,
     }
-    let message = sighting.map_or_else(String::new, |sighting| sighting.message(mismatch));
-    Minimized { case: current, features, executions: probe.executions() - before, message }
+}
+
+/// Takes away from a case what it shows a mismatch without. What is left comes with its features.
+fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Features) {
+    let mut current = case.clone();
+    if probe.shows(&current, mismatch) {
+        // No more of what is costly is run than has to be. Without a step to what is special in another way, what is left is
+        // the trigger of all cases like it, which then need not be run.
+        let own = Features::of(case);
+        let may_be_tried = |candidate: &Case| !is_costly(mismatch) || Features::of(candidate).are_within(&own);
+        let mut first = |candidates: &[Case]| {
+            let places: Vec<usize> = (0..candidates.len()).filter(|&i| may_be_tried(&candidates[i])).collect();
+            let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
+            Some(places[probe.first_that_shows(&tried, mismatch)?])
+        };
+        // Where the simplest cases show it, nothing about this one matters.
+        let simplest = shrink::simplest(case);
+        if let Some(place) = first(&simplest) {
+            current.clone_from(&simplest[place]);
+        }
+        current = shrink::reduce(current, &mut first);
+    }
+    let features = features(&current, mismatch, probe);
+    (current, features)
 }
 
 /// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing

@@ -427,8 +427,10 @@ impl Process {
         // It may have closed its pipe without an end.
         let status = self.child.try_wait().ok().flatten().or_else(|| {
             thread::sleep(LOOK);
-            let _ = self.child.kill();
-            self.child.wait().ok()
+            self.child.try_wait().ok().flatten().or_else(|| {
+                end_group(&mut self.child);
+                self.child.wait().ok()
+            })
         });
         // Its last words may still be on their way.
         thread::sleep(LOOK);
@@ -449,15 +451,22 @@ fn memory_for(jobs: &[&Job]) -> u64 {
 }
 
 impl Drop for Process {
-    /// Ends it with all processes that it started.
     fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Ok(group) = i32::try_from(self.child.id()) {
-            _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL);
+        // Once it was waited for, its number may be that of another.
+        if let Ok(None) = self.child.try_wait() {
+            end_group(&mut self.child);
         }
-        _ = self.child.kill();
-        _ = self.child.wait();
     }
+}
+
+/// Ends a process that was not waited for, with all processes that it started.
+fn end_group(child: &mut Child) {
+    #[cfg(unix)]
+    if let Ok(group) = i32::try_from(child.id()) {
+        _ = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(group), nix::sys::signal::Signal::SIGKILL);
+    }
+    _ = child.kill();
+    _ = child.wait();
 }
 
 /// Keeps what a process says on its standard error, and passes its notices on.
