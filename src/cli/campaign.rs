@@ -168,8 +168,11 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     let left = plan.limits.time.map(|time| time.saturating_sub(earlier));
     let signals = stop_on_signals()?;
     // What is only to be minimized takes what it takes.
-    let until = signals.at(left.filter(|left| !left.is_zero()).map(|left| began + left));
-    let [for_cases, for_minimizing, for_the_rest] = GRACE.map(|grace| until.with_grace(grace));
+    let end = left.filter(|left| !left.is_zero()).map(|left| began + left);
+    let [for_cases, for_minimizing, for_the_rest] = GRACE.map(|grace| signals.at(end).with_grace(grace));
+    // Once all cases are run, what is found is worth a second more.
+    let [for_minimizing, for_the_rest] =
+        [for_minimizing, for_the_rest].map(|stop| stop.at(end.map(|end| end + Duration::from_secs(1))));
     let limits = conclusion.runtimes.limits();
     // Opened once here, so that provisioning and its errors come before anything else.
     let mut probe = Probe::new(conclusion.runtimes.open_until(&rows, &limits, &signals)?);

@@ -82,7 +82,7 @@ pub struct Triaged {
 const COSTLY: Duration = Duration::from_secs(2);
 
 /// How long it takes to minimize a group of mismatches, as a rule.
-const USUAL: Duration = Duration::from_millis(12);
+const USUAL: Duration = Duration::from_millis(10);
 
 /// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
