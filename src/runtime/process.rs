@@ -297,7 +297,10 @@ impl Runtime for Isolated {
         }
         match executed {
             Ok(execution) => {
-                self.take_back_suspicion();
+                // Without a process nothing was learnt of the runtime.
+                if execution.outcome != Outcome::Unsupported(Gap::Process) {
+                    self.take_back_suspicion();
+                }
                 execution
             }
             Err(execution) => {
