@@ -17,6 +17,37 @@ pub(crate) fn cut(message: &str, longest: usize) -> String {
     format!("{}{CUT}{}", beginning.trim_end(), end.trim_start())
 }
 
+/// How long the gist of a message is, at most.
+const GIST: usize = 80;
+
+/// What a message says whatever the values: its last clause, without numbers, and without what is in brackets or in quotes.
+pub(crate) fn gist(message: &str) -> String {
+    let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let clauses = line.split(": ").map(without_values);
+    cut(&clauses.filter(|clause| !clause.is_empty()).last().unwrap_or_default(), GIST)
+}
+
+/// A text without numbers, and without what is in brackets or in quotes.
+pub(crate) fn without_values(text: &str) -> String {
+    let (mut depth, mut quote) = (0_u32, None);
+    let mut kept = String::new();
+    let mut before = ' ';
+    for c in text.chars() {
+        match c {
+            '\'' | '"' if quote == Some(c) => quote = None,
+            // An apostrophe stands within a word.
+            '\'' | '"' if quote.is_none() && !before.is_alphanumeric() => quote = Some(c),
+            _ if quote.is_some() => {}
+            '[' | '(' | '{' => depth += 1,
+            ']' | ')' | '}' => depth = depth.saturating_sub(1),
+            _ if depth > 0 || c.is_ascii_digit() => {}
+            _ => kept.push(c),
+        }
+        before = c;
+    }
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,5 +62,18 @@ mod tests {
         let short = cut(&reason, 240);
         assert!(short.starts_with("Error: of a call") && short.ends_with("the axis is 7"), "{short}");
         assert!(short.chars().count() <= 240, "{short}");
+    }
+
+    #[test]
+    fn the_gist_of_a_message_does_not_depend_on_values() {
+        for (message, expected) in [
+            ("ValueError: cannot reshape array of size 6 into shape (4,)", "cannot reshape array of size into shape"),
+            ("Error: it doesn't fit:\n  node 'x_3': dim 7 of [2, 3]\n", "dim of"),
+            ("plain", "plain"),
+            ("[ONNXRuntimeError] : 2 : [1,2]", ""),
+            ("", ""),
+        ] {
+            assert_eq!(gist(message), expected, "{message}");
+        }
     }
 }

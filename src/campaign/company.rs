@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use indexmap::{IndexMap, IndexSet};
 use smallvec::SmallVec;
 
+use super::batch::{OTHER_ANSWER, not_answered, simplify};
 use super::examine::mismatches;
 use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
 use super::{Reduced, Trigger};
@@ -20,7 +21,7 @@ use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
 use crate::runtime::{Declaration, Execution, Gap, Outcome, Runtime, RuntimeId, Stop};
 use crate::tensor::{ElementType, Tensor};
-use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
+use crate::verdict::{Discrepancy, Judgement, judge_one};
 
 /// The most elements that an operand of a case in company has: beyond that, copying them is all that takes time.
 const MOST_ELEMENTS: usize = 4096;
@@ -28,6 +29,9 @@ const MOST_ELEMENTS: usize = 4096;
 /// The number of cases that a runtime is given at a time: so many that handing them over takes little, and so few that
 /// their answers take little memory until they are looked at.
 const AT_A_TIME: usize = 1024;
+
+/// How long a company that goes wrong is simplified, at most.
+const REDUCING: Duration = Duration::from_secs(1);
 
 /// How often something has to be answered for every time that it was not, before it is put into company: one case that is
 /// not answered costs its company several runs more.
@@ -46,8 +50,10 @@ pub struct Companies<'a> {
     aspects: IndexSet<Aspect>,
     /// By runtime.
     experience: Vec<Experience>,
-    /// Companies that go wrong though each of their cases is right alone, by runtime and by what came of them.
-    found: BTreeMap<(usize, String), Vec<Case>>,
+    /// Companies that go wrong though each of their cases is right alone, with the runtime and what is wrong.
+    found: Vec<((usize, String), Vec<Case>)>,
+    /// For reducing such companies.
+    reducing: Budget,
     /// The time since it was last asked for: spent on models and on what came of them, and in each runtime.
     times: (Duration, Vec<Duration>),
     failures: Failures<'a>,
@@ -265,7 +271,8 @@ impl<'a> Companies<'a> {
             known,
             aspects: IndexSet::new(),
             experience: Vec::new(),
-            found: BTreeMap::new(),
+            found: Vec::new(),
+            reducing: Budget::new(),
             times: Default::default(),
             failures: Failures::Confirm,
             stop: Stop::default(),
@@ -294,8 +301,8 @@ impl<'a> Companies<'a> {
         self.most > 1
     }
 
-    /// What was found since this was last called: what came of it, and the smallest company, by runtime.
-    pub(super) fn take_found(&mut self) -> BTreeMap<(usize, String), Vec<Case>> {
+    /// What was found since this was last called: the runtime, what is wrong, and the smallest company.
+    pub(super) fn take_found(&mut self) -> Vec<((usize, String), Vec<Case>)> {
         std::mem::take(&mut self.found)
     }
 
@@ -651,7 +658,8 @@ impl<'a> Companies<'a> {
             .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
 
-    /// Keeps what went wrong in company and right alone, once for each runtime and reaction, in the smallest such company.
+    /// Keeps what went wrong in company and right alone, in the smallest and simplest such company, as long as that takes little
+    /// of the time.
     fn confirm(
         &mut self,
         place: usize,
@@ -667,28 +675,29 @@ impl<'a> Companies<'a> {
                 matches!(members[index].judge(part), Judgement::Wrong(_)) && Some(&part.outcome) != alone(index)
             };
             let what = match &suspicion {
-                Suspicion::Member(index, execution) if is_off(*index, execution) => {
-                    "answers otherwise than alone".to_owned()
-                }
-                Suspicion::Whole(execution) if company.iter().all(is_answered) => {
-                    format!("{}, though each case is answered alone", reaction(&execution.outcome))
-                }
+                Suspicion::Member(index, execution) if is_off(*index, execution) => OTHER_ANSWER.to_owned(),
+                Suspicion::Whole(execution) if company.iter().all(is_answered) => not_answered(&execution.outcome),
                 _ => continue,
             };
-            if self.found.contains_key(&(place, what.clone())) {
+            if !self.reducing.is_left() {
                 continue;
             }
+            let began = Instant::now();
             let mut goes_wrong = |company: &[usize]| match execute_once(company, members, runtime) {
                 Ok(parts) => parts.iter().any(|(index, part)| is_off(*index, part)),
                 Err(_) => true,
             };
             if !goes_wrong(&company) {
                 // What does not come again cannot be shown to anyone.
+                self.reducing.spend(began.elapsed());
                 continue;
             }
             let smallest = without_surplus(company, &mut goes_wrong);
             let cases = smallest.iter().map(|&index| members[index].generated.case.clone()).collect();
-            self.found.insert((place, what), cases);
+            let is_over = || began.elapsed() >= REDUCING || self.stop.is_due();
+            let cases = simplify(cases, &what, runtime, &is_over);
+            self.reducing.spend(began.elapsed());
+            self.found.push(((place, what), cases));
         }
     }
 }

@@ -53,6 +53,8 @@ pub struct Counts {
     pub tolerated: u64,
     /// Failed in words that no table knows, where a refusal is right or left open.
     pub unclassified: u64,
+    /// Wrong in nothing but what the runtime does so by design.
+    pub by_design: u64,
     pub wrong: u64,
     pub unsupported: u64,
     /// Not run: this says nothing of what the runtime supports.
@@ -79,6 +81,8 @@ pub enum State {
     Wrong,
     /// A case was answered as the specification demands; of a rule, also refused as it demands.
     Agreed,
+    /// Nothing was wrong but what the runtime does so by design.
+    ByDesign,
     /// What is left open, and nothing that is not.
     Tolerated,
     /// A failure in words that no table knows.
@@ -95,9 +99,10 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [State; 9] = [
+    pub const ALL: [State; 10] = [
         State::Wrong,
         State::Agreed,
+        State::ByDesign,
         State::Tolerated,
         State::Unclassified,
         State::Refused,
@@ -115,17 +120,18 @@ impl State {
 
 /// What each runtime did with some cases, written as bare numbers: there are thousands of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Vec<[u64; 8]>", into = "Vec<[u64; 8]>")]
+#[serde(from = "Vec<[u64; 9]>", into = "Vec<[u64; 9]>")]
 struct Row(Vec<Counts>);
 
-impl From<Vec<[u64; 8]>> for Row {
-    fn from(numbers: Vec<[u64; 8]>) -> Row {
+impl From<Vec<[u64; 9]>> for Row {
+    fn from(numbers: Vec<[u64; 9]>) -> Row {
         let counts = numbers.into_iter().map(
-            |[agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered]| Counts {
+            |[agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered]| Counts {
                 agreed,
                 refused,
                 tolerated,
                 unclassified,
+                by_design,
                 wrong,
                 unsupported,
                 not_run,
@@ -136,17 +142,18 @@ impl From<Vec<[u64; 8]>> for Row {
     }
 }
 
-impl From<Row> for Vec<[u64; 8]> {
-    fn from(row: Row) -> Vec<[u64; 8]> {
+impl From<Row> for Vec<[u64; 9]> {
+    fn from(row: Row) -> Vec<[u64; 9]> {
         row.0.into_iter().map(Counts::numbers).collect()
     }
 }
 
 impl Counts {
     /// All of them, in their order.
-    pub fn numbers(self) -> [u64; 8] {
-        let Counts { agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered } = self;
-        [agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered]
+    pub fn numbers(self) -> [u64; 9] {
+        let Counts { agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered } =
+            self;
+        [agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered]
     }
 
     pub fn total(self) -> u64 {
@@ -162,6 +169,7 @@ impl Counts {
             (self.wrong > 0, State::Wrong),
             (self.unsupported > 0 && !is_supported, State::Unsupported),
             (self.agreed > 0 || (self.refused > 0 && is_rule), State::Agreed),
+            (self.by_design > 0, State::ByDesign),
             (self.tolerated > 0, State::Tolerated),
             (self.unclassified > 0, State::Unclassified),
             (self.refused > 0, State::Refused),
@@ -171,9 +179,10 @@ impl Counts {
         table.iter().find(|(holds, _)| *holds).map_or(State::NotReached, |(_, state)| *state)
     }
 
-    fn count(&mut self, judgement: &Judgement, outcome: &Outcome) {
+    fn count(&mut self, judgement: &Judgement, outcome: &Outcome, is_by_design: bool) {
         self.answered += u64::from(matches!(outcome, Outcome::Answer(_)));
         *match (judgement, outcome) {
+            (Judgement::Wrong(_), _) if is_by_design => &mut self.by_design,
             (Judgement::Wrong(_), _) => &mut self.wrong,
             (Judgement::Unsupported(Gap::Process | Gap::LeftOut | Gap::BackedOff), _) => &mut self.not_run,
             (Judgement::Unsupported(_), _) => &mut self.unsupported,
@@ -185,11 +194,13 @@ impl Counts {
     }
 
     fn add(&mut self, other: Counts) {
-        let Counts { agreed, refused, tolerated, unclassified, wrong, unsupported, not_run, answered } = other;
+        let Counts { agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered } =
+            other;
         self.agreed += agreed;
         self.refused += refused;
         self.tolerated += tolerated;
         self.unclassified += unclassified;
+        self.by_design += by_design;
         self.wrong += wrong;
         self.unsupported += unsupported;
         self.not_run += not_run;
@@ -198,12 +209,14 @@ impl Counts {
 }
 
 impl Coverage {
-    pub(super) fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination) {
+    /// Counts a case. `by_design` says, by runtime, whether nothing is wrong but what it does so by design.
+    pub(super) fn count(&mut self, generated: &Generated, by_design: &[bool], examination: &Examination) {
         let case = &generated.case;
-        let runtimes = || Row(vec![Counts::default(); ids.len()]);
+        let runtimes = || Row(vec![Counts::default(); by_design.len()]);
         let count = |row: &mut Row| {
             for (index, counts) in row.0.iter_mut().enumerate() {
-                counts.count(&examination.judgements[index], &examination.executions[index].outcome);
+                let outcome = &examination.executions[index].outcome;
+                counts.count(&examination.judgements[index], outcome, by_design[index]);
             }
         };
         let mut wirings: Vec<usize> = case
@@ -229,7 +242,9 @@ impl Coverage {
         let mut text = Text { case, exceeds: 0 };
         text.replace_longer(cell.sample.get_or_insert_with(|| case.to_string()));
         for (index, judgement) in examination.judgements.iter().enumerate() {
-            if let Judgement::Wrong(found) = judgement {
+            if let Judgement::Wrong(found) = judgement
+                && !by_design[index]
+            {
                 let kept = cell.findings.entry((index, found.clone()));
                 text.replace_longer(kept.or_insert_with(|| case.to_string()));
             }
@@ -456,7 +471,7 @@ mod tests {
 
     #[test]
     fn the_state_is_decided_from_the_counts() {
-        use State::{Agreed, NotReached, NotRun, Refused, Tolerated, Unclassified, Unsupported, Wrong};
+        use State::{Agreed, ByDesign, NotReached, NotRun, Refused, Tolerated, Unclassified, Unsupported, Wrong};
         let none = Counts::default();
         let agreed = Counts { agreed: 5, answered: 5, ..none };
         let open = Counts { tolerated: 2, answered: 2, ..none };
@@ -469,6 +484,9 @@ mod tests {
             (Counts { tolerated: 2, ..none }, Tolerated, Tolerated),
             (Counts { unclassified: 1, ..none }, Unclassified, Unclassified),
             (Counts { wrong: 1, ..none }, Wrong, Wrong),
+            (Counts { by_design: 3, answered: 3, ..none }, ByDesign, ByDesign),
+            (Counts { by_design: 3, wrong: 1, ..none }, Wrong, Wrong),
+            (Counts { by_design: 3, answered: 3, tolerated: 1, unsupported: 1, ..none }, ByDesign, ByDesign),
             (Counts { unsupported: 4, ..none }, Unsupported, Unsupported),
             (Counts { not_run: 4, ..none }, NotRun, NotRun),
             // One wrong case is not hidden by any other.
@@ -553,18 +571,22 @@ mod tests {
             (gap(Gap::BackedOff), Counts { not_run: 1, ..none }),
         ] {
             let mut counts = Counts::default();
-            counts.count(&judgement, &outcome);
+            counts.count(&judgement, &outcome, false);
             assert_eq!(counts, expected, "{judgement:?} {outcome:?}");
             assert_eq!(counts.total(), 1);
+            let by_design = Counts { wrong: 0, by_design: expected.wrong, ..expected };
+            let mut counts = Counts::default();
+            counts.count(&judgement, &outcome, true);
+            assert_eq!(counts, by_design, "{judgement:?} {outcome:?}");
         }
     }
 
     #[test]
     fn counts_are_read_as_they_are_written() {
-        let counts = Row::from(vec![[1, 2, 3, 4, 5, 6, 7, 8]]);
-        assert_eq!(Vec::from(counts.clone()), [[1, 2, 3, 4, 5, 6, 7, 8]]);
+        let counts = Row::from(vec![[1, 2, 3, 4, 5, 6, 7, 8, 9]]);
+        assert_eq!(Vec::from(counts.clone()), [[1, 2, 3, 4, 5, 6, 7, 8, 9]]);
         let mut sum = counts.clone();
         sum.add(&counts);
-        assert_eq!(Vec::from(sum), [[2, 4, 6, 8, 10, 12, 14, 16]]);
+        assert_eq!(Vec::from(sum), [[2, 4, 6, 8, 10, 12, 14, 16, 18]]);
     }
 }

@@ -1,5 +1,6 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
+mod batch;
 mod company;
 mod cores;
 mod coverage;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use batch::{simplify, traits_of, wrong_together};
 pub(crate) use company::Failures;
 pub use company::{Companies, execute_company};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
@@ -25,7 +27,7 @@ pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
 pub use ranges::Ranges;
 pub use source::{Shard, Sharded, Source, Stream};
-pub use statistics::{Group, RuntimeStatistics, Statistics, Tally, Times, Trigger};
+pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
@@ -162,7 +164,15 @@ pub fn run(
             let block = options.source.cases(&wanted);
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
-            let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut companies) else { break };
+            let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut companies) else {
+                // What a case was reduced to before the stop is not lost with its block.
+                for reduced in companies.take_reduced() {
+                    local.add_reduced(reduced, &ids, options.known);
+                }
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                shared.add(&Ranges::default(), local, &ids)?;
+                break;
+            };
             let examined = Instant::now();
             let mut cases = Ranges::default();
             for ((index, generated), examination) in wanted.into_iter().zip(&block).zip(examinations) {

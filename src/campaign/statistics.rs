@@ -6,23 +6,31 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::batch::traits_of;
 use super::coverage::Coverage;
 use super::examine::{Examination, mismatches};
 use super::{Reduced, form};
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::{self, Expectation, OperatorName};
+use crate::operator::{self, Expectation, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, Mismatch, Tolerance, judge_one};
+use crate::verdict::{Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
 
 /// What a known defect looks like: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trigger {
     pub mismatch: Mismatch,
     pub features: Features,
+    /// Whether it is meant to be so. It is counted apart, and is no defect.
+    pub by_design: bool,
 }
 
 impl Trigger {
+    /// What an open defect looks like.
+    pub fn new(mismatch: Mismatch, features: Features) -> Trigger {
+        Trigger { mismatch, features, by_design: false }
+    }
+
     /// Whether a mismatch in a case with these features is this defect at work.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
         self.mismatch == *mismatch && self.features.are_within(features)
@@ -55,10 +63,10 @@ pub struct Statistics {
     #[serde(with = "form::pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
-    /// Companies of cases that go wrong though each case is right alone, by the place of the runtime and by what came of
-    /// them, each in the smallest company.
+    /// Companies of cases that go wrong though each case is right alone, by the place of the runtime, by what is wrong, and by
+    /// the traits of the cases.
     #[serde(with = "form::pairs")]
-    pub companies: BTreeMap<(usize, String), Vec<Case>>,
+    pub companies: BTreeMap<(usize, String, String), Vec<Case>>,
     pub times: Times,
 }
 
@@ -108,13 +116,40 @@ pub struct RuntimeStatistics {
     pub agreed: u64,
     #[serde(with = "form::pairs")]
     pub tolerated: BTreeMap<Tolerance, u64>,
+    /// Cases in which nothing is wrong but what it does so by design.
+    pub by_design: u64,
     pub wrong: u64,
+    /// Cases that it refuses as it must, by the rule that is broken and the reason that it gives.
+    #[serde(with = "form::pairs")]
+    pub refusals: BTreeMap<Rule, Refusals>,
     /// By operator, version and type of the data, and by what is lacking.
     #[serde(with = "form::pairs")]
     pub unsupported: BTreeMap<Tally, u64>,
     /// Failures in words that no table knows, wherever they were counted, with the shortest such message.
     pub unclassified: u64,
     pub unclassified_message: Option<String>,
+}
+
+/// Refusals of cases that break one rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusals {
+    pub count: u64,
+    /// Those for another reason: they do not show that the rule is checked.
+    pub other: u64,
+    /// Those for which the runtime gives no reason that is understood.
+    pub unstated: u64,
+}
+
+impl Refusals {
+    fn count(&mut self, fit: Fit) {
+        self.add(Refusals { count: 1, other: (fit == Fit::Other).into(), unstated: (fit == Fit::Unstated).into() });
+    }
+
+    fn add(&mut self, other: Refusals) {
+        self.count += other.count;
+        self.other += other.other;
+        self.unstated += other.unstated;
+    }
 }
 
 /// What an unsupported case was.
@@ -163,7 +198,9 @@ impl Statistics {
             id: id.clone(),
             agreed: 0,
             tolerated: BTreeMap::new(),
+            by_design: 0,
             wrong: 0,
+            refusals: BTreeMap::new(),
             unsupported: BTreeMap::new(),
             unclassified: 0,
             unclassified_message: None,
@@ -186,7 +223,26 @@ impl Statistics {
 
     /// Counts one case with what each runtime did and what is thought of it.
     pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination, known: &[Trigger]) {
-        self.coverage.count(generated, ids, examination);
+        let mut features = None;
+        let mut explain = |index: usize| -> Vec<(Mismatch, Option<usize>)> {
+            let mismatches = examination.mismatches(generated, ids, index);
+            if mismatches.is_empty() {
+                return vec![];
+            }
+            let features = features.get_or_insert_with(|| Features::of(&generated.case));
+            let place = |mismatch: &Mismatch| known.iter().position(|defect| defect.explains(mismatch, features));
+            let with_place = |mismatch| {
+                let place = place(&mismatch);
+                (mismatch, place)
+            };
+            mismatches.into_iter().map(with_place).collect()
+        };
+        let explained: Vec<Vec<(Mismatch, Option<usize>)>> = (0..ids.len()).map(&mut explain).collect();
+        let is_by_design = |found: &Vec<(Mismatch, Option<usize>)>| {
+            !found.is_empty() && found.iter().all(|(_, place)| place.is_some_and(|place| known[place].by_design))
+        };
+        let by_design: Vec<bool> = explained.iter().map(is_by_design).collect();
+        self.coverage.count(generated, &by_design, examination);
         self.cases += 1;
         match &generated.expectation {
             Expectation::Defined(_) => self.valid += 1,
@@ -196,12 +252,16 @@ impl Statistics {
             }
             Expectation::Unspecified { .. } => self.unspecified += 1,
         }
-        let mut features = None;
-        for (index, runtime) in self.runtimes.iter_mut().enumerate() {
+        for ((index, runtime), explained) in self.runtimes.iter_mut().enumerate().zip(explained) {
             let (execution, judgement) = (&examination.executions[index], &examination.judgements[index]);
             if let Outcome::Unclassified { .. } = execution.outcome {
                 runtime.unclassified += 1;
                 keep_shortest(&mut runtime.unclassified_message, Some(execution.message.clone()));
+            }
+            if let Expectation::Reject { rule, .. } = generated.expectation
+                && let Some(fit) = fit(rule, &execution.outcome)
+            {
+                runtime.refusals.entry(rule).or_default().count(fit);
             }
             match judgement {
                 Judgement::Agrees => runtime.agreed += 1,
@@ -217,14 +277,14 @@ impl Statistics {
                     *runtime.unsupported.entry(tally).or_default() += 1;
                 }
                 Judgement::Wrong(_) => {
-                    runtime.wrong += 1;
-                    let features = features.get_or_insert_with(|| Features::of(&generated.case));
-                    for mismatch in examination.mismatches(generated, ids, index) {
-                        if let Some(place) = known.iter().position(|defect| defect.explains(&mismatch, features)) {
+                    *if by_design[index] { &mut runtime.by_design } else { &mut runtime.wrong } += 1;
+                    for (mismatch, place) in explained {
+                        if let Some(place) = place {
                             *self.explained.entry(place).or_default() += 1;
                         } else {
+                            let features = Features::of(&generated.case);
                             let group = Group::new(generated.case.clone(), 1);
-                            add_group(&mut self.groups, (mismatch, features.clone()), group);
+                            add_group(&mut self.groups, (mismatch, features), group);
                         }
                     }
                 }
@@ -252,13 +312,13 @@ impl Statistics {
             && self.explained.keys().all(|&place| place < triggers)
     }
 
-    /// Keeps a company of cases, if there is none yet that is as small.
+    /// Keeps a company of cases, if there is none yet like it that is as small.
     pub(super) fn add_company(&mut self, runtime: usize, what: String, company: Vec<Case>) {
         let order = |company: &[Case]| {
             let texts: Vec<String> = company.iter().map(Case::to_string).collect();
             (texts.len(), texts.iter().map(String::len).sum::<usize>(), texts)
         };
-        match self.companies.entry((runtime, what)) {
+        match self.companies.entry((runtime, what, traits_of(&company))) {
             Entry::Occupied(mut kept) if order(&company) < order(kept.get()) => _ = kept.insert(company),
             Entry::Occupied(_) => {}
             Entry::Vacant(vacant) => _ = vacant.insert(company),
@@ -275,7 +335,11 @@ impl Statistics {
         self.elapsed = self.elapsed.max(part.elapsed);
         for (mine, theirs) in self.runtimes.iter_mut().zip(part.runtimes) {
             mine.agreed += theirs.agreed;
+            mine.by_design += theirs.by_design;
             mine.wrong += theirs.wrong;
+            for (rule, refusals) in theirs.refusals {
+                mine.refusals.entry(rule).or_default().add(refusals);
+            }
             mine.unclassified += theirs.unclassified;
             keep_shortest(&mut mine.unclassified_message, theirs.unclassified_message);
             add_counts(&mut mine.tolerated, theirs.tolerated);
@@ -283,7 +347,7 @@ impl Statistics {
         }
         self.coverage.add(part.coverage);
         self.times.add(&part.times);
-        for ((runtime, what), company) in part.companies {
+        for ((runtime, what, _), company) in part.companies {
             self.add_company(runtime, what, company);
         }
         add_counts(&mut self.explained, part.explained);

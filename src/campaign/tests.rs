@@ -201,7 +201,7 @@ fn known_trigger() -> Vec<Trigger> {
     let options = Options { company: 1, ..options(&source, Some(2000), 2) };
     let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
     let groups = statistics.groups.into_keys().min_by_key(|(_, features)| features.weight());
-    groups.map(|(mismatch, features)| Trigger { mismatch, features }).into_iter().collect()
+    groups.map(|(mismatch, features)| Trigger::new(mismatch, features)).into_iter().collect()
 }
 
 /// All that does not depend on the time.
@@ -260,7 +260,7 @@ fn only_company(lie: Fault) -> (String, Vec<Case>) {
     let statistics = campaign_of(9000, lie);
     assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
     let companies: Vec<_> = statistics.companies.into_iter().collect();
-    let [((1, what), company)] = &companies[..] else { panic!("{companies:?}") };
+    let [((1, what, _), company)] = &companies[..] else { panic!("{companies:?}") };
     (what.clone(), company.clone())
 }
 
@@ -318,7 +318,7 @@ fn what_a_session_keeps_from_one_feed_to_the_next_is_found_and_held_against_no_c
     let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
     assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
     let companies: Vec<_> = statistics.companies.into_iter().collect();
-    let [((1, what), company)] = &companies[..] else { panic!("{companies:?}") };
+    let [((1, what, _), company)] = &companies[..] else { panic!("{companies:?}") };
     assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
     let together: Vec<_> = company.iter().cloned().map(Generated::given).collect();
     let stale = execute_company(&together, open().unwrap()[1].as_mut()).unwrap();

@@ -16,10 +16,12 @@ pub struct Features {
     /// Sorted, each once.
     tags: Vec<Tag>,
     /// The higher of the ranks of the data and of the target shape's result, up to 3 and at least 1; beyond that only
-    /// whether it passes 8.
+    /// whether it passes 8 and 32.
     rank: u8,
     /// The operator version.
     version: u8,
+    /// What must not be there, sorted: the defect does not show in the minimized case with it.
+    without: Vec<Tag>,
     /// Whether the version is part of what is special. Not so in a case as it comes, but in a minimized one, if the
     /// defect does not show in later versions.
     up_to_version: bool,
@@ -36,6 +38,8 @@ pub enum Tag {
     Wired(u8, Trait),
     /// It has a dim of this kind.
     Dim(u8, Size),
+    /// The output has a dim of zero where the data has none.
+    ZeroMoved,
     /// The data is a scalar.
     Scalar,
     /// The rank of an operand other than the data is not 1.
@@ -46,6 +50,8 @@ pub enum Tag {
     Gap(u8),
     /// There are more operands than the version declares.
     MoreOperands,
+    /// There are more, and each of those is left out.
+    MoreGaps,
     /// There are fewer.
     FewerOperands,
     /// An attribute of a kind that the version does not declare for it, or one it does not declare at all.
@@ -78,9 +84,11 @@ pub enum Trait {
 }
 
 impl Trait {
-    const fn of(wiring: Wiring) -> &'static [Trait] {
+    /// The traits of the wiring of an operand of so many dims: where there are none, none of them is unknown.
+    const fn of(wiring: Wiring, rank: usize) -> &'static [Trait] {
         match wiring {
             Wiring::Input(Declared::Static) => &[],
+            Wiring::Input(Declared::Symbolic | Declared::Shared) if rank == 0 => &[],
             Wiring::Input(Declared::Symbolic) => &[Trait::UnknownDims],
             Wiring::Input(Declared::Shared) => &[Trait::UnknownDims, Trait::Shared],
             Wiring::Input(Declared::Unranked) => &[Trait::UnknownDims, Trait::UnknownRank],
@@ -156,6 +164,7 @@ impl Features {
         match case.operands.len().cmp(&declared) {
             Ordering::Less => tags.push(Tag::FewerOperands),
             Ordering::Equal => {}
+            Ordering::Greater if case.operands[declared..].iter().all(Option::is_none) => tags.push(Tag::MoreGaps),
             Ordering::Greater => tags.push(Tag::MoreOperands),
         }
         for attribute in &case.attributes {
@@ -187,15 +196,28 @@ impl Features {
         if rank == 0 && data.is_some() {
             tags.push(Tag::Scalar);
         }
+        if let Some(data) = data.filter(|data| data.dims.contains(&0))
+            && let Some(output) = case.operator.output_dims(&case.attributes, &data.dims)
+            && output.iter().enumerate().any(|(axis, &dim)| dim == 0 && data.dims.get(axis) != Some(&0))
+        {
+            tags.push(Tag::ZeroMoved);
+        }
         let width = case.target().map_or(rank, |target| target.len().max(rank));
         tags.sort_unstable();
         tags.dedup();
         let rank = match width {
             0..=3 => u8::try_from(width).unwrap_or(3).max(1),
             4..=8 => 4,
-            _ => 9,
+            9..=32 => 9,
+            _ => 33,
         };
-        Features { tags, rank, version: version.map_or(0, |version| version.since), up_to_version: false }
+        Features {
+            tags,
+            rank,
+            version: version.map_or(0, |version| version.since),
+            without: vec![],
+            up_to_version: false,
+        }
     }
 
     /// The features of a minimized case whose defect does not show in later versions.
@@ -203,11 +225,24 @@ impl Features {
         Features { up_to_version: true, ..self }
     }
 
+    /// The features of a minimized case whose defect does not show with any of these features added to it.
+    pub fn without(self, mut tags: Vec<Tag>) -> Features {
+        tags.sort_unstable();
+        tags.dedup();
+        Features { without: tags, ..self }
+    }
+
+    /// The tags that another case has beyond these.
+    pub fn added_in<'a>(&self, other: &'a Features) -> impl Iterator<Item = Tag> + use<'a, '_> {
+        other.tags.iter().copied().filter(|tag| !self.tags.contains(tag))
+    }
+
     /// Whether a case with the features `other` has all of these, so that the same defect is at work in it.
     pub fn are_within(&self, other: &Features) -> bool {
         self.rank <= other.rank
             && (!self.up_to_version || other.version <= self.version)
             && self.tags.iter().all(|tag| other.tags.binary_search(tag).is_ok())
+            && !self.without.iter().any(|tag| other.tags.binary_search(tag).is_ok())
     }
 
     /// How much there is of them.
@@ -217,7 +252,7 @@ impl Features {
 }
 
 fn operand_tags(tags: &mut Vec<Tag>, place: u8, operand: &Operand) {
-    tags.extend(Trait::of(operand.wiring).iter().map(|&one| Tag::Wired(place, one)));
+    tags.extend(Trait::of(operand.wiring, operand.dims.len()).iter().map(|&one| Tag::Wired(place, one)));
     if place == 0 {
         if operand.element_type != ElementType::Float {
             tags.push(Tag::Type(place, operand.element_type));
@@ -258,6 +293,7 @@ impl fmt::Display for Features {
         if self.rank > 1 || words.is_empty() {
             words.push(format!("rank>={}", self.rank));
         }
+        words.extend(self.without.iter().map(|tag| format!("!{tag}")));
         if self.up_to_version {
             words.push(format!("version<={}", self.version));
         }
@@ -277,6 +313,8 @@ impl fmt::Display for Tag {
             Tag::Contents(place) => write!(f, "operand{place}:contents"),
             Tag::Gap(place) => write!(f, "operand{place}:left-out"),
             Tag::MoreOperands => f.write_str("more-operands"),
+            Tag::MoreGaps => f.write_str("more-operands:left-out"),
+            Tag::ZeroMoved => f.write_str("zero-moved"),
             Tag::FewerOperands => f.write_str("fewer-operands"),
             Tag::Attribute(name, kind) => write!(f, "{name}:{}", format!("{kind:?}").to_lowercase()),
             Tag::Doubled => f.write_str("attribute-twice"),

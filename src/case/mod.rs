@@ -4,6 +4,7 @@
 //! ([`notation`]) whatever its size. The same line is corpus entry, command-line argument and report.
 
 pub mod catalogue;
+mod complications;
 mod contents;
 mod features;
 mod generate;
@@ -14,6 +15,7 @@ pub mod space;
 mod target;
 mod variants;
 
+pub use complications::complications;
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent};

@@ -90,11 +90,11 @@ fn entry_rank(entry: i64) -> u128 {
     if entry == 1 { 0 } else { 1 + number(entry) }
 }
 
-/// A dim: 1 is the simplest, then 0, then 2 and so on.
+/// A dim: 1 is the simplest, then 2 and so on. A 0 is special, so it comes after small ones that are not.
 fn size(dim: i64) -> u128 {
     match dim {
         1 => 0,
-        0 => 1,
+        0 => 16,
         more => u128::from(more.unsigned_abs()),
     }
 }
@@ -439,7 +439,8 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
     }
     if let Some(data) = case.data() {
         for (index, &dim) in data.dims.iter().enumerate() {
-            let simpler = [1, 0].into_iter().chain(nearer(dim, rank));
+            let asked = target.iter().flatten().copied();
+            let simpler = [1, 2].into_iter().chain(asked).chain([0]).chain(nearer(dim, rank));
             for simpler in simpler.filter(|&d| d >= 0 && size(d) < size(dim)) {
                 let set = |c: &mut Case| {
                     if let Some(Some(data)) = c.operands.first_mut() {

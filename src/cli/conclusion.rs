@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table, threads};
-use crate::campaign::{Header, Opener, Origin, RuntimeStatistics, Statistics, Trigger};
+use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::case::Case;
 use crate::files::write_whole;
-use crate::finding::{CASES, Finding, Ledger, Outline, Summary, Triaged, one_line, snapshot, triage};
+use crate::finding::{CASES, Finding, Ledger, Outline, State, Summary, Triaged, one_line, snapshot, triage};
+use crate::operator::Rule;
 use crate::percentages::percentages;
 use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
 use crate::verdict::{Severity, reaction};
@@ -110,13 +111,13 @@ impl Arguments {
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
         self.save(&new, came, &mut out)?;
-        write_companies(statistics, &self.output, &mut out)?;
+        let has_new_batch = write_companies(came, &self.output, &mut out)?;
         write_times(statistics, &mut out)?;
         if !came.is_whole {
             writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
         }
         let is_failure = |finding: &&&Finding| self.fail_on.is_none_or(|least| finding.severity() <= least);
-        Ok(if !statistics.companies.is_empty() || new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
+        Ok(if has_new_batch || new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
             Ending::Finding
         } else if came.is_whole || came.may_be_incomplete {
             Ending::NothingWrong
@@ -161,7 +162,14 @@ fn write_known(
     writeln!(to, "\n{} of {concerned} known issues of these runtimes were met:", counts.len())?;
     for known in &ledger.entries {
         if let Some(count) = counts.get(known.id.as_str()) {
-            writeln!(to, "   {}: {count} times\n      {}\n      {}", known.id, known.wrong, reproduce(&known.case))?;
+            let state = if known.state == State::Open { String::new() } else { format!(" ({})", known.state) };
+            writeln!(
+                to,
+                "   {}{state}: {count} times\n      {}\n      {}",
+                known.id,
+                known.wrong,
+                reproduce(&known.case)
+            )?;
         }
     }
     Ok(())
@@ -234,13 +242,23 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         statistics.invalid_by_intent * 100 / statistics.cases.max(1),
         percent[2],
     )?;
-    let mut table =
-        table(["runtime", "version", "agreed", "tolerated", "unsupported", "left out", "wrong", "unclassified"]);
+    let mut table = table([
+        "runtime",
+        "version",
+        "agreed",
+        "by design",
+        "tolerated",
+        "unsupported",
+        "left out",
+        "wrong",
+        "unclassified",
+    ]);
     for runtime in &statistics.runtimes {
         table.add_row([
             runtime.id.to_string(),
             runtime.id.version.clone(),
             runtime.agreed.to_string(),
+            runtime.by_design.to_string(),
             runtime.tolerated.values().sum::<u64>().to_string(),
             unsupported(runtime).to_string(),
             runtime.left_out().to_string(),
@@ -251,6 +269,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     align_right(&mut table, 2);
     writeln!(to, "{}", table.trim_fmt())?;
     write_gaps(statistics, to)?;
+    write_refusals(statistics, to)?;
     for runtime in &statistics.runtimes {
         if let Some(message) = &runtime.unclassified_message {
             writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
@@ -259,19 +278,27 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Cases that go wrong in company only, each company in a file of the folder, one case a line.
-fn write_companies(statistics: &Statistics, folder: &Path, to: &mut impl Write) -> anyhow::Result<()> {
-    for (number, ((runtime, what), company)) in (1..).zip(&statistics.companies) {
+/// Cases that go wrong in one model only: those of each model in a file of the folder, one case a line. Says whether there are
+/// some that no known issue explains.
+fn write_companies(came: &Came, folder: &Path, to: &mut impl Write) -> anyhow::Result<bool> {
+    let Came { header, statistics, ledger, .. } = *came;
+    let mut has_new = false;
+    for (number, ((runtime, what, _), company)) in (1..).zip(&statistics.companies) {
         let id = &statistics.runtimes[*runtime].id;
+        let known = ledger.explaining_batch(id, what, company).filter(|_| !header.ignore_known);
+        has_new |= known.is_none();
         let lines: Vec<String> = company.iter().map(Case::to_string).collect();
         let path = folder.join("companies").join(format!("{number}.cases"));
         let text = format!("# {id} {what}, in one model\n{}\n", lines.join("\n"));
         write_whole(&path, text.as_bytes()).with_context(|| path.display().to_string())?;
         writeln!(to, "\n{id} {what}: {} cases in one model, each right alone", lines.len())?;
         lines.iter().try_for_each(|line| writeln!(to, "   {line}"))?;
+        if let Some(known) = known {
+            writeln!(to, "   known as {}", known.id)?;
+        }
         writeln!(to, "   crosscheck run --together - --runtimes {id} < {}", path.display())?;
     }
-    Ok(())
+    Ok(has_new)
 }
 
 /// Where the time went, of all threads together.
@@ -287,6 +314,29 @@ fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let parts = names.iter().zip(percentages(&spent)).map(|(name, percent)| format!("{name} {percent} %"));
     let parts: Vec<String> = parts.collect();
     writeln!(to, "\nTime: {}", parts.join(", "))
+}
+
+/// Refusals that are right, and for another reason than the rule that is broken: on one line a runtime.
+fn write_refusals(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    for runtime in &statistics.runtimes {
+        let sum = |of: fn(&Refusals) -> u64| runtime.refusals.values().map(of).sum::<u64>();
+        let (count, other, unstated) = (sum(|r| r.count), sum(|r| r.other), sum(|r| r.unstated));
+        if other + unstated == 0 {
+            continue;
+        }
+        let mut rules: Vec<(&Rule, &Refusals)> = runtime.refusals.iter().filter(|(_, rule)| rule.other > 0).collect();
+        rules.sort_by_key(|(_, refusals)| std::cmp::Reverse(refusals.other));
+        let rules: Vec<String> =
+            rules.iter().map(|(rule, refusals)| format!("{rule} {} of {}", refusals.other, refusals.count)).collect();
+        let rules = if rules.is_empty() { String::new() } else { format!(": {}", rules.join(", ")) };
+        let unstated = if unstated == 0 { String::new() } else { format!("; for {unstated} no reason is known") };
+        writeln!(
+            to,
+            "\n{} refuses {count} invalid cases, {other} for another reason than the broken rule{rules}{unstated}",
+            runtime.id
+        )?;
+    }
+    Ok(())
 }
 
 /// What each runtime lacks, by operator version: never in silence, and on one line a gap.

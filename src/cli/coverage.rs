@@ -86,6 +86,12 @@ const fn look(state: State) -> Look {
             "no case was wrong, and one was answered rightly or, under a rule, refused rightly",
         ),
         State::Wrong => ("wrong", "✗", "wrong", "at least one case was wrong: a finding, or a known issue"),
+        State::ByDesign => (
+            "by-design",
+            "≈",
+            "by design",
+            "nothing was wrong but what the runtime does so by design: the values are right",
+        ),
         State::Tolerated => ("tolerated", "!", "tolerated", "the specification leaves these cases open"),
         State::Unclassified => ("unclassified", "?", "unclassified", "an error message that crosscheck does not know"),
         State::Refused => {
@@ -263,7 +269,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let mut add = |name: String, entry: Entry, more: serde_json::Value| {
         let shown = |view: &View| (look(view.state(entry)).class, view.text(entry));
         let shown: Vec<(&str, String)> = views.iter().map(shown).collect();
-        let counts: Vec<[u64; 8]> = entry.counts.iter().map(|counts| counts.numbers()).collect();
+        let counts: Vec<[u64; 9]> = entry.counts.iter().map(|counts| counts.numbers()).collect();
         let place = entries.len();
         let cell = serde_json::json!({ "place": place, "name": name, "class": shown[0].0, "text": shown[0].1 });
         entries.push(serde_json::json!({ "name": name, "views": shown, "counts": counts, "more": more }));

@@ -3,8 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Ending, RuntimeArguments, read_case, reproduce};
-use crate::finding::{Known, Ledger, Probe, Sorted, Triage};
+use anyhow::Context;
+
+use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
+use crate::campaign::{simplify, wrong_together};
+use crate::case::Case;
+use crate::files::read_text;
+use crate::finding::{Known, KnownBatch, Ledger, Masking, Probe, Sorted, State, Triage, masking};
 use crate::runtime::{Runtime, select};
 
 /// List the known issues with their state, or add one
@@ -27,6 +32,23 @@ enum Action {
     Add {
         /// The case, or a file that holds one
         case: String,
+        /// The file holds cases, one a line, that go wrong in one model though each is right alone
+        #[arg(long)]
+        together: bool,
+    },
+    /// Measure what each known issue hides: its mismatch is planted in cases on which the runtime does nothing wrong, and the
+    /// share is shown in which a known issue explains it
+    #[command(after_help = "Example:\n  crosscheck known masking --cases 20000")]
+    Masking {
+        /// Cases to draw for each operator
+        #[arg(long, value_name = "N", default_value_t = 20_000)]
+        cases: u64,
+        /// The seed that they are drawn from
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// The highest share that is no failure, in percent
+        #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
+        most: f64,
     },
 }
 
@@ -35,11 +57,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let rows = arguments.runtimes.select()?;
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     match &arguments.action {
-        None => list(&ledger, &mut probe, &mut io::stdout().lock()),
-        Some(Action::Add { case }) => {
+        None => {
+            let mut to = io::stdout().lock();
+            let mut runtimes = if ledger.batches.is_empty() { vec![] } else { arguments.runtimes.open(&rows)? };
+            let batches = list_batches(&ledger, &mut runtimes, &mut to)?;
+            let issues = list(&ledger, &mut probe, &mut to)?;
+            Ok(if batches == Ending::Finding { batches } else { issues })
+        }
+        Some(Action::Add { case, together: true }) => {
+            let mut runtimes = arguments.runtimes.open(&rows)?;
+            add_together(&ledger, Path::new(case), &mut runtimes)
+        }
+        Some(Action::Add { case, together: false }) => {
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
             add(&ledger, case, &mut probe, &mut saving)
+        }
+        &Some(Action::Masking { cases, seed, most }) => {
+            let measured = masking(&ledger, &mut probe, seed, cases);
+            show_masking(&measured, most, &mut io::stdout().lock())
         }
     }
 }
@@ -51,8 +87,8 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     for known in &concerned {
         let shows = !known.triggers(probe).is_empty();
         fixed += usize::from(!shows);
-        let state = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
-        writeln!(to, "{} ({state})\n   {}\n   {}", known.id, known.title, known.wrong)?;
+        let shows = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
+        writeln!(to, "{} ({}; {shows})\n   {}\n   {}", known.id, known.state, known.title, known.wrong)?;
         let versions = if known.first_version == known.last_version {
             known.first_version.clone()
         } else {
@@ -60,8 +96,77 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
         };
         writeln!(to, "   {versions}; {}\n   {}\n", known.link, reproduce(&known.case))?;
     }
-    writeln!(to, "{} known issues of these runtimes, {fixed} of them no longer show.", concerned.len())?;
+    let by_design = concerned.iter().filter(|known| known.state == State::ByDesign).count();
+    let count = concerned.len();
+    writeln!(to, "{count} known issues of these runtimes, {by_design} of them by design; {fixed} no longer show.")?;
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
+}
+
+fn list_batches(ledger: &Ledger, runtimes: &mut [Box<dyn Runtime>], to: &mut impl Write) -> anyhow::Result<Ending> {
+    let mut ending = Ending::NothingWrong;
+    for known in &ledger.batches {
+        let mut concerned = runtimes.iter_mut().filter(|runtime| known.may_show_on(runtime.id())).peekable();
+        if concerned.peek().is_none() {
+            continue;
+        }
+        let shows = concerned.any(|runtime| known.shows(runtime.as_mut()));
+        if !shows {
+            ending = Ending::Finding;
+        }
+        let shows = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
+        writeln!(to, "{} ({}; {shows})\n   {}, in one model\n   {}", known.id, known.state, known.what, known.wrong)?;
+        known.cases.iter().try_for_each(|case| writeln!(to, "      {case}"))?;
+        writeln!(to, "   {} to {}; {}\n", known.first_version, known.last_version, known.link)?;
+    }
+    Ok(ending)
+}
+
+/// Writes an entry for cases that go wrong in one model, for each runtime that does so and of which it is not known yet.
+fn add_together(ledger: &Ledger, file: &Path, runtimes: &mut [Box<dyn Runtime>]) -> anyhow::Result<Ending> {
+    let text = read_text(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let read = |line: &str| line.parse::<Case>().with_context(|| format!("the case cannot be read: {line}"));
+    let cases = lines.map(read).collect::<anyhow::Result<Vec<Case>>>()?;
+    let mut wrote: Vec<KnownBatch> = Vec::new();
+    let mut is_known = false;
+    for runtime in runtimes {
+        let id = runtime.id().clone();
+        let Some(what) = wrong_together(&cases, runtime.as_mut()) else { continue };
+        let simple = simplify(cases.clone(), &what, runtime.as_mut(), &|| false);
+        if let Some(known) = ledger.explaining_batch(&id, &what, &simple) {
+            println!("{id} {what}: known as {}", known.id);
+            is_known = true;
+        } else if !wrote.iter().any(|known| known.explains(&id, &what, &simple)) {
+            let known = KnownBatch::of(&id, &what, &simple);
+            let path = Ledger::add_batch(known.clone())?;
+            println!("{} is in {}: say there what is wrong and why", known.id, path.display());
+            wrote.push(known);
+        }
+    }
+    anyhow::ensure!(is_known || !wrote.is_empty(), "in one model, these cases are right on these runtimes");
+    Ok(Ending::NothingWrong)
+}
+
+fn show_masking(measured: &[Masking], most: f64, to: &mut impl Write) -> anyhow::Result<Ending> {
+    let mut table = table(["known issue", "planted", "hidden", "percent"]);
+    for masking in measured {
+        let numbers = [masking.planted.to_string(), masking.hidden.to_string(), format!("{:.2}", masking.percent())];
+        table.add_row([masking.known.id.clone()].into_iter().chain(numbers));
+    }
+    align_right(&mut table, 1);
+    writeln!(to, "{}\n", table.trim_fmt())?;
+    let over: Vec<&Masking> = measured.iter().filter(|masking| masking.percent() > most).collect();
+    for masking in &over {
+        let example = masking.example.as_deref().map(reproduce).unwrap_or_default();
+        writeln!(to, "{} hides a fault like it in\n   {example}\n", masking.known.id)?;
+    }
+    let over = over.len();
+    writeln!(
+        to,
+        "{} known issues of these runtimes, {over} of them hide more than {most} % of what is beside them.",
+        measured.len()
+    )?;
+    Ok(if over == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 
 fn add(ledger: &Ledger, text: &str, probe: &mut Probe, saving: &mut [Box<dyn Runtime>]) -> anyhow::Result<Ending> {

@@ -9,7 +9,9 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table};
 use crate::finding::junit::{failed, skipped};
-use crate::finding::{Authority, Came, Ledger, Replay, Terms, Trial, Witness, Worst, backend, one_line, replay};
+use crate::finding::{
+    Authority, BY_DESIGN, Came, Ledger, Replay, Terms, Trial, Witness, Worst, backend, one_line, replay,
+};
 use crate::model::test_data;
 
 /// Run test data in the layout of ONNX on every runtime, with the stored outputs as one more witness
@@ -147,7 +149,7 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
         let line = format!("    {:width$}  {mark:11}  {}", witness.name, witness.sentence);
         writeln!(to, "{}", line.trim_end())?;
-        if !matches!(witness.kind, "wrong" | "differs") {
+        if !matches!(witness.kind, "wrong" | "differs" | BY_DESIGN) {
             continue;
         }
         let known = witness.known_as.iter().map(|id| format!("known as {id}"));
@@ -229,7 +231,7 @@ impl Summary {
     }
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let kinds = ["agrees", "tolerated", "unsupported", "wrong", KNOWN, "differs"];
+        let kinds = ["agrees", BY_DESIGN, "tolerated", "unsupported", "wrong", KNOWN, "differs"];
         let mut table = table(["witness"].into_iter().chain(kinds));
         for (name, counts) in &self.witnesses {
             let counts = kinds.map(|kind| counts.get(kind).copied().unwrap_or(0).to_string());
@@ -284,10 +286,10 @@ impl Suites {
             Came::Judged(trial) => {
                 for witness in &trial.witnesses {
                     let status = match witness.kind {
-                        "wrong" if !witness.is_new && !with_known => {
+                        "wrong" | BY_DESIGN if !witness.is_new && !with_known => {
                             skipped(&format!("known as {}: {}", witness.known_as.join(", "), witness.sentence))
                         }
-                        "wrong" | "differs" => {
+                        "wrong" | "differs" | BY_DESIGN => {
                             let words = [in_words(trial).as_str(), &witness.answer, &witness.message].join("\n");
                             failed(NonSuccessKind::Failure, &witness.sentence, &words)
                         }

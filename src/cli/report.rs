@@ -49,11 +49,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let id = &at_fault[0].id;
     let known: Vec<&Known> = match &arguments.finding {
-        None => ledger.entries.iter().filter(|known| known.runtime_name() == id.name).collect(),
+        None => ledger.entries.iter().filter(|known| known.runtime_name() == id.name && known.is_defect()).collect(),
         Some(name) => ledger.entries.iter().filter(|known| known.id == *name).collect(),
     };
     if let Some(foreign) = known.iter().find(|known| known.runtime_name() != id.name) {
         anyhow::bail!("{} is an issue of {}: say --to {1}", foreign.id, foreign.runtime_name());
+    }
+    if let (Some(_), Some(known)) = (&arguments.finding, known.iter().find(|known| !known.is_defect())) {
+        anyhow::bail!("{} is by design: there is nothing to report", known.id);
     }
     if known.is_empty() {
         let Some(finding) = &arguments.finding else {
@@ -102,7 +105,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
         let subject = if arguments.no_minimize {
             let place = triggers.iter().position(|known| known.explains(&mismatch, &features));
             let known = place.map(|place| owners[place].clone());
-            let trigger = Trigger { mismatch, features };
+            let trigger = Trigger::new(mismatch, features);
             Subject {
                 name: finding::name(&trigger),
                 known,

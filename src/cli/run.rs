@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::{Ending, FailureArguments, RuntimeArguments};
-use crate::campaign::execute_company;
+use crate::campaign::{execute_company, wrong_together};
 use crate::case::{Case, Generated, MAX_LINE};
 use crate::files::{quoted, read_line};
 use crate::finding::{Ledger, Report, Worst, one_line};
@@ -102,6 +102,8 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
     for runtime in &mut arguments.runtimes.open(&arguments.runtimes.select()?)? {
         let id = runtime.id().clone();
         writeln!(out, "{id}")?;
+        let mut own = Worst::default();
+        let mut is_answered = true;
         match execute_company(&generated, runtime.as_mut()) {
             Ok(executions) => {
                 for (Generated { case, expectation, .. }, execution) in generated.iter().zip(&executions) {
@@ -113,8 +115,8 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
                             let mismatches =
                                 Mismatch::all(case.operator.name, expectation.rule(), &id, execution, &found);
                             let alone = std::slice::from_mut(runtime);
-                            let names = ledger.names(case, &mismatches, &id, alone, &mut worst);
-                            let known = names.iter().map(|name| format!(" (known as {name})"));
+                            let names = ledger.names(case, &mismatches, &id, alone, &mut own);
+                            let known = names.names.iter().map(|name| format!(" (known as {name})"));
                             sentences(&found) + &known.collect::<String>()
                         }
                     };
@@ -122,10 +124,22 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
                 }
             }
             Err(execution) => {
-                is_lost = true;
+                is_answered = false;
                 writeln!(out, "   {}: {}", reaction(&execution.outcome), one_line(&execution.message))?;
             }
         }
+        if !is_answered || own.of_new.is_some() {
+            let cases: Vec<Case> = generated.iter().map(|generated| generated.case.clone()).collect();
+            let what = wrong_together(&cases, runtime.as_mut()).unwrap_or_default();
+            match ledger.explaining_batch(&id, &what, &cases) {
+                Some(known) if !arguments.failure.ignore_known => {
+                    writeln!(out, "   known as {}", known.id)?;
+                    own = Worst::default();
+                }
+                _ => is_lost |= !is_answered,
+            }
+        }
+        worst.join(own);
     }
     // What all cases come to together is no known issue of one of them.
     Ok(if is_lost { Ending::Finding } else { arguments.failure.ending(worst) })

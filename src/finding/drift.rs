@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn what_broke_and_what_was_fixed_is_found_and_minimized() {
         let found = lines(&compared(&[short_shape], &[], &[swapped_flatten]));
-        let expected = ["Newly broken: Flatten@28 float[0]", "Newly fixed: Shape@28 float[1,1,1]"];
+        let expected = ["Newly broken: Flatten@28 float[2]", "Newly fixed: Shape@28 float[1,1,1]"];
         assert!(expected.iter().all(|&change| found.contains(&change.to_owned())), "{found:?}");
         assert!(!found.iter().any(|change| change.contains("Reshape")), "{found:?}");
     }

@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::{Probe, Signature, minimize};
+use super::{KnownBatch, Probe, Signature, minimize};
 use crate::campaign::Trigger;
-use crate::case::{Case, Features};
+use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
@@ -24,6 +24,8 @@ use crate::verdict::{Discrepancy, Mismatch};
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub entries: Vec<Known>,
+    /// What goes wrong only where several cases are in one model.
+    pub batches: Vec<KnownBatch>,
 }
 
 /// One known issue.
@@ -39,6 +41,8 @@ pub struct Known {
     pub cause: String,
     /// Where it is reported upstream, or `not reported`.
     pub link: String,
+    /// What is to become of it.
+    pub state: State,
     pub signature: String,
     /// The first and the last version known to have it.
     pub first_version: String,
@@ -47,11 +51,61 @@ pub struct Known {
     pub case: String,
 }
 
+/// What is to become of a known issue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum State {
+    /// It is a defect, and is there.
+    Open,
+    /// The maintainers of the runtime mean it to be so. It is counted apart, and what else is wrong beside it is a defect.
+    ByDesign,
+    /// It is no more in this version, or in one that is older.
+    FixedIn(String),
+    /// It is a defect, and its maintainers leave it.
+    WillNotBeFixed,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            State::Open => f.write_str("open"),
+            State::ByDesign => f.write_str("by design"),
+            State::FixedIn(version) => write!(f, "{FIXED_IN}{version}"),
+            State::WillNotBeFixed => f.write_str("will not be fixed"),
+        }
+    }
+}
+
+const FIXED_IN: &str = "fixed in ";
+
+impl TryFrom<String> for State {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<State, String> {
+        if let Some(version) = text.strip_prefix(FIXED_IN) {
+            return Ok(State::FixedIn(version.to_owned()));
+        }
+        let states = [State::Open, State::ByDesign, State::WillNotBeFixed];
+        let is_it = |state: &State| state.to_string() == text;
+        states.into_iter().find(is_it).ok_or_else(|| {
+            format!("the state is `{text}`; it is `open`, `by design`, `{FIXED_IN}VERSION` or `will not be fixed`")
+        })
+    }
+}
+
+impl From<State> for String {
+    fn from(state: State) -> String {
+        state.to_string()
+    }
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     issue: Vec<Known>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    batch: Vec<KnownBatch>,
 }
 
 /// Why a ledger cannot be used.
@@ -80,7 +134,7 @@ impl Ledger {
                 files.entry(entry.path()).or_default();
             }
         }
-        let mut entries = Vec::new();
+        let mut ledger = Ledger::default();
         for (path, built_in) in files {
             let name = path.display().to_string();
             let text = match read_text(&path) {
@@ -88,9 +142,11 @@ impl Ledger {
                 Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
                 Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
             };
-            entries.extend(read(&name, &text)?);
+            let File { issue, batch } = read(&name, &text)?;
+            ledger.entries.extend(issue);
+            ledger.batches.extend(batch);
         }
-        Ok(Ledger { entries })
+        Ok(ledger)
     }
 
     pub fn find(&self, signature: &Signature) -> Option<&Known> {
@@ -99,7 +155,7 @@ impl Ledger {
 
     /// A checksum of all entries: that of another ledger is another.
     pub fn checksum(&self) -> String {
-        sha256(serde_json::json!(self.entries).to_string().as_bytes())
+        sha256(serde_json::json!((&self.entries, &self.batches)).to_string().as_bytes())
     }
 
     /// The entries that concern runtimes: those that may show on one of them.
@@ -145,7 +201,7 @@ impl Ledger {
                 for (case, sighting) in variations.iter().zip(sightings) {
                     if sighting.shows(&trigger.mismatch) {
                         let features = minimize::features(case, &trigger.mismatch, probe);
-                        let own = Trigger { mismatch: trigger.mismatch.clone(), features };
+                        let own = Trigger { features, ..trigger.clone() };
                         if !triggers.contains(&own) {
                             triggers.push(own);
                         }
@@ -181,18 +237,35 @@ impl Ledger {
     /// # Errors
     /// If the file cannot be written.
     pub fn add(kind: &str, known: Known) -> Result<PathBuf, LedgerError> {
-        let path = Path::new(FOLDER).join(format!("{kind}.toml"));
-        let failed = |error| LedgerError::Write { path: path.clone(), error };
-        let text = match read_text(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            text => text.map_err(failed)?,
-        };
-        let entry = toml::to_string(&File { issue: vec![known] })
-            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
-        let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
-        write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
-        Ok(path)
+        append(kind, &File { issue: vec![known], batch: vec![] })
     }
+
+    /// Adds an entry of a batch to the file of its runtime, in the checkout that this is run in.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn add_batch(known: KnownBatch) -> Result<PathBuf, LedgerError> {
+        append(&known.runtime.clone(), &File { issue: vec![], batch: vec![known] })
+    }
+
+    /// The entry that explains what a runtime does wrong with cases in one model, though each is right alone.
+    pub fn explaining_batch(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> Option<&KnownBatch> {
+        self.batches.iter().find(|known| known.explains(id, what, cases))
+    }
+}
+
+fn append(kind: &str, entries: &File) -> Result<PathBuf, LedgerError> {
+    let path = Path::new(FOLDER).join(format!("{kind}.toml"));
+    let failed = |error| LedgerError::Write { path: path.clone(), error };
+    let text = match read_text(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        text => text.map_err(failed)?,
+    };
+    let entry = toml::to_string(entries)
+        .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
+    let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
+    write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
+    Ok(path)
 }
 
 /// The text of a ledger with other versions in one entry, and everything else as it was.
@@ -224,13 +297,15 @@ fn variations(case: &Case) -> Vec<Case> {
     cases.collect()
 }
 
-fn read(path: &str, text: &str) -> Result<Vec<Known>, LedgerError> {
+fn read(path: &str, text: &str) -> Result<File, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
     let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
-    for known in &file.issue {
-        known.case.parse::<Case>().map_err(|error| damaged(format!("the case of {}: {error}", known.id)))?;
+    let issues = file.issue.iter().map(|known| (&known.id, &known.case));
+    let batches = file.batch.iter().flat_map(|known| known.cases.iter().map(|case| (&known.id, case)));
+    for (id, case) in issues.chain(batches) {
+        case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
     }
-    Ok(file.issue)
+    Ok(file)
 }
 
 impl Known {
@@ -242,6 +317,7 @@ impl Known {
             wrong: "to be written: what is wrong, in one sentence".to_owned(),
             cause: "to be written: the root cause".to_owned(),
             link: "not reported".to_owned(),
+            state: State::Open,
             signature: Signature::of(trigger).to_string(),
             first_version: version.to_owned(),
             last_version: version.to_owned(),
@@ -268,7 +344,7 @@ impl Known {
             let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
             shown.into_iter().find_map(|mismatch| {
                 let features = minimize::features(&case, &mismatch, probe);
-                let trigger = Trigger { mismatch, features };
+                let trigger = Trigger { by_design: !self.is_defect(), ..Trigger::new(mismatch, features) };
                 (Signature::of(&trigger).to_string() == self.signature).then_some(trigger)
             })
         };
@@ -280,10 +356,16 @@ impl Known {
         self.signature.rsplit_once(" | ").unwrap_or((&self.signature, ""))
     }
 
-    /// The features of a case as those of the entry: with its version, if that is in the signature.
+    /// The features of a case as those of the entry: with its version and with what must not be there, if these are in the
+    /// signature.
     fn features(&self, case: &Case) -> Features {
+        let words: Vec<&str> = self.signature_parts().1.split(' ').collect();
         let features = Features::of(case);
-        if self.signature_parts().1.contains("version<=") { features.up_to_this_version() } else { features }
+        let added = complications(case).iter().map(Features::of).collect::<Vec<_>>();
+        let added = added.iter().flat_map(|other| features.added_in(other));
+        let without = added.filter(|tag| words.contains(&format!("!{tag}").as_str())).collect();
+        let features = features.clone().without(without);
+        if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
     }
 
     /// What the signature says of the mismatch, where no runtime is at hand to show it.
@@ -306,6 +388,11 @@ impl Known {
     /// The name of the runtime that the entry is about.
     pub fn runtime_name(&self) -> &str {
         self.signature.split(" | ").next().unwrap_or("")
+    }
+
+    /// Whether it is a defect, and not by design.
+    pub fn is_defect(&self) -> bool {
+        self.state != State::ByDesign
     }
 
     /// The version under test of that runtime; empty if it is not built in.
@@ -338,8 +425,8 @@ mod tests {
     #[test]
     fn only_the_versions_of_one_entry_are_written() {
         let text = include_str!("../../known/tract.toml");
-        let entries = read("", text).unwrap();
-        let changed = read("", &with_versions(text, &entries[3].id, "0.1", "0.2")).unwrap();
+        let entries = read("", text).unwrap().issue;
+        let changed = read("", &with_versions(text, &entries[3].id, "0.1", "0.2")).unwrap().issue;
         let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..entries[3].clone() };
         assert_eq!(changed[3], expected);
         assert!(changed.iter().zip(&entries).enumerate().all(|(place, (new, old))| place == 3 || new == old));
@@ -348,8 +435,8 @@ mod tests {
 
     #[test]
     fn an_entry_explains_what_has_all_that_is_written_in_it() {
-        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap());
-        let ledger = Ledger { entries: built_in.collect() };
+        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().issue);
+        let ledger = Ledger { entries: built_in.collect(), batches: vec![] };
         let of = |id: &str| ledger.entries.iter().find(|known| known.id == id).unwrap();
         let on = |name: &str, version: &str| RuntimeId {
             name: name.to_owned(),
@@ -385,7 +472,7 @@ mod tests {
 
     #[test]
     fn what_was_fixed_may_show_on_older_releases_only() {
-        let mut known = read("", include_str!("../../known/onnxruntime.toml")).unwrap().remove(0);
+        let mut known = read("", include_str!("../../known/onnxruntime.toml")).unwrap().issue.remove(0);
         let at = |version: &str| RuntimeId {
             name: "onnxruntime".to_owned(),
             version: version.to_owned(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::campaign::{Companies, Examination, Failures, examine_together};
-use crate::case::{Case, Features, Generated, shrink};
+use crate::case::{Case, Features, Generated, complications, shrink};
 use crate::operator::NEWEST_OPSET;
 use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch, Severity};
@@ -215,7 +215,7 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
 }
 
 /// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing
-/// the mismatch there.
+/// the mismatch there; and so is the absence of whatever can be added to the case without the mismatch being there any more.
 pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
     let features = Features::of(case);
     let newer: Vec<Case> = (case.opset + 1..=NEWEST_OPSET).map(|opset| Case { opset, ..case.clone() }).collect();
@@ -223,5 +223,22 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
         !sighting.shows(mismatch) && !sighting.configurations.iter().all(|(_, _, unsupported)| *unsupported)
     };
     let gone = probe.look_all(&newer, &mismatch.runtime).iter().any(is_without);
-    if gone { features.up_to_this_version() } else { features }
+    let features = if gone { features.up_to_this_version() } else { features };
+    // Each of these would end a process, or take all of its time.
+    if is_costly(mismatch) {
+        return features;
+    }
+    let others = complications(case);
+    let sightings = probe.look_all(&others, &mismatch.runtime);
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    for (other, sighting) in others.iter().zip(&sightings) {
+        let other = Features::of(other);
+        if sighting.shows(mismatch) {
+            with.extend(features.added_in(&other));
+        } else if is_without(sighting) {
+            without.extend(features.added_in(&other));
+        }
+    }
+    without.retain(|tag| !with.contains(tag));
+    features.without(without)
 }

@@ -7,6 +7,8 @@ mod export;
 mod extent;
 pub(crate) mod junit;
 mod known;
+mod known_batch;
+mod masking;
 mod minimize;
 mod regression;
 mod replay;
@@ -23,11 +25,13 @@ pub use drift::{
 };
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
-pub use known::{Known, Ledger, LedgerError};
-pub use minimize::{Minimized, Probe, minimize};
+pub use known::{Known, Ledger, LedgerError, State};
+pub use known_batch::KnownBatch;
+pub use masking::{Masking, masking};
+pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
-pub use report::{Report, Worst, one_line};
+pub use report::{BY_DESIGN, Names, Report, Worst, one_line};
 pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
@@ -57,7 +61,7 @@ pub struct Signature(String);
 
 impl Signature {
     pub fn of(trigger: &Trigger) -> Signature {
-        let Trigger { mismatch, features } = trigger;
+        let Trigger { mismatch, features, .. } = trigger;
         Signature(format!("{} | {features}", Signature::of_mismatch(mismatch)))
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{Ledger, Worst, backend};
+use super::{BY_DESIGN, Ledger, Worst, backend};
 use crate::case::describe;
 use crate::model::single;
 use crate::model::test_data::{DataSet, Folder, TestDataError};
@@ -105,7 +105,8 @@ pub enum Authority {
 pub struct Witness {
     pub name: String,
     pub version: String,
-    /// `agrees`, `tolerated`, `unsupported` or `wrong`; where nobody is held to be right, `differs`.
+    /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` where nothing else is wrong; where nobody is held to be
+    /// right, `differs`.
     pub kind: &'static str,
     pub sentence: String,
     /// The known issues that explain what is wrong.
@@ -118,6 +119,12 @@ pub struct Witness {
     pub message: String,
     /// What it answered.
     pub answer: String,
+}
+
+impl Witness {
+    fn is_deviation(&self) -> bool {
+        matches!(self.kind, "wrong" | "differs")
+    }
 }
 
 /// Replays every data set of a folder.
@@ -183,13 +190,17 @@ impl Trial {
             .enumerate()
             .map(|(index, ((id, execution), answer))| {
                 let judgement = judgements.as_ref().map(|judgements| &judgements[index]);
-                let (kind, sentence) = opinion(judgement, execution, authority, reference.as_deref());
+                let (mut kind, sentence) = opinion(judgement, execution, authority, reference.as_deref());
                 let mut own = Worst::default();
                 let mut known_as = Vec::new();
                 match (judgement, &case) {
                     (Some(Judgement::Wrong(found)), Some(case)) => {
                         let mismatches = Mismatch::all(case.operator.name, rule, id, execution, found);
-                        known_as = ledger.names(case, &mismatches, id, runtimes, &mut own);
+                        let known = ledger.names(case, &mismatches, id, runtimes, &mut own);
+                        if known.are_by_design {
+                            kind = BY_DESIGN;
+                        }
+                        known_as = known.names;
                     }
                     (Some(Judgement::Wrong(found)), None) => {
                         for discrepancy in found {
@@ -212,7 +223,7 @@ impl Trial {
             not_consulted,
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
             tolerance: (authority != Authority::Specification).then_some(tolerance),
-            finding: worst.of_all.is_some(),
+            finding: witnesses.iter().any(|witness| witness.is_deviation()),
             new: worst.of_new.is_some(),
             worst,
             witnesses,

@@ -22,7 +22,7 @@ pub struct Report {
     expectation: ExpectationReport,
     classes: Vec<ClassReport>,
     judgements: Vec<JudgementReport>,
-    /// Whether a runtime is wrong.
+    /// Whether a runtime is wrong, and not by design.
     pub finding: bool,
     /// Whether one is wrong in a way that no known issue explains.
     new: bool,
@@ -88,7 +88,7 @@ struct OutputReport {
 struct JudgementReport {
     runtime: String,
     version: String,
-    /// `agrees`, `tolerated`, `unsupported` or `wrong`.
+    /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` where nothing else is wrong.
     kind: &'static str,
     /// Every way in which it is wrong, by name.
     discrepancies: Vec<&'static str>,
@@ -115,7 +115,7 @@ impl Report {
         let ids = runtime::ids(runtimes);
         let examination = examine(&generated, runtimes, &ids);
         let mut worst = Worst::default();
-        let mut known_as: Vec<Vec<String>> = Vec::new();
+        let mut known_as: Vec<Names> = Vec::new();
         for (place, id) in ids.iter().enumerate() {
             let mismatches = examination.mismatches(&generated, &ids, place);
             known_as.push(ledger.names(case, &mismatches, id, runtimes, &mut worst));
@@ -133,7 +133,10 @@ impl Report {
                     ClassReport::new(class.outcome, class.message, runtimes)
                 })
                 .collect(),
-            finding: worst.of_all.is_some(),
+            finding: known_as
+                .iter()
+                .zip(&examination.judgements)
+                .any(|(known_as, judgement)| matches!(judgement, Judgement::Wrong(_)) && !known_as.are_by_design),
             new: worst.of_new.is_some(),
             worst,
             judgements: results
@@ -143,7 +146,9 @@ impl Report {
                 .enumerate()
                 .map(|(place, (((id, execution), judgement), known_as))| {
                     let contrary = examination.contrary.get(&place);
-                    JudgementReport { known_as, ..JudgementReport::new(id, execution, judgement, contrary) }
+                    let report = JudgementReport::new(id, execution, judgement, contrary);
+                    let kind = if known_as.are_by_design { BY_DESIGN } else { report.kind };
+                    JudgementReport { kind, known_as: known_as.names, ..report }
                 })
                 .collect(),
         }
@@ -194,7 +199,7 @@ impl Report {
 }
 
 impl Ledger {
-    /// The names of the issues that explain what a runtime did wrong in a case, each once; `worst` counts all of it.
+    /// The issues that explain what a runtime did wrong in a case; `worst` counts all of it.
     pub fn names(
         &self,
         case: &Case,
@@ -202,15 +207,27 @@ impl Ledger {
         id: &RuntimeId,
         runtimes: &mut [Box<dyn Runtime>],
         worst: &mut Worst,
-    ) -> Vec<String> {
-        let mut names = Vec::new();
+    ) -> Names {
+        let (mut names, mut are_by_design) = (Vec::new(), !mismatches.is_empty());
         for mismatch in mismatches {
             let known = self.explaining(case, mismatch, id, &mut |case| shows(case, mismatch, runtimes));
             worst.add(mismatch.severity(), known.is_some());
+            are_by_design &= known.is_some_and(|known| !known.is_defect());
             names.extend(known.map(|known| known.id.clone()).filter(|name| !names.contains(name)));
         }
-        names
+        Names { names, are_by_design }
     }
+}
+
+/// What a judgement is called where nothing is wrong but what is by design.
+pub const BY_DESIGN: &str = "by design";
+
+/// The names of known issues, each once.
+#[derive(Debug)]
+pub struct Names {
+    pub names: Vec<String>,
+    /// Whether they are all there is, and all of them are by design.
+    pub are_by_design: bool,
 }
 
 /// Whether a case shows a mismatch on one of the runtimes.

@@ -46,11 +46,11 @@ impl Triage {
         if let Some(place) = self.explaining(mismatch, &minimized.features) {
             // Less than the trigger would cover more than the defect.
             if features.weight() >= self.known[place].features.weight() {
-                self.ways.push((Trigger { mismatch: mismatch.clone(), features: features.clone() }, place));
+                self.ways.push((Trigger::new(mismatch.clone(), features.clone()), place));
             }
             return Sorted::Known(place);
         }
-        let trigger = Trigger { mismatch: mismatch.clone(), features: minimized.features };
+        let trigger = Trigger::new(mismatch.clone(), minimized.features);
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
             extent: probe.believing(mismatch, |probe| {
@@ -165,7 +165,7 @@ fn triage_one(
         match sorted {
             // What was found out on the way to a stop means nothing.
             _ if probe.is_stopped() => {
-                let trigger = Trigger { mismatch: mismatch.clone(), features: features.clone() };
+                let trigger = Trigger::new(mismatch.clone(), features.clone());
                 let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();
                 triaged.unsorted.push(Finding::as_drawn(trigger, group.case.clone(), count));
                 break;

@@ -1,6 +1,6 @@
 //! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
 
-use super::{Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version};
+use super::{Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version, int};
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static FLATTEN: Operator = Operator {
@@ -19,8 +19,14 @@ pub(super) static FLATTEN: Operator = Operator {
     catalogue: include_str!("../../corpus/catalogue/flatten.txt"),
     execute,
     output_rank: |_| Some(2),
+    output_dims: |attributes, dims| matrix(dims, int(attributes, AXIS).unwrap_or(DEFAULT)),
     output_type: None,
 };
+
+const AXIS: &str = "axis";
+
+/// The axis where none is given.
+const DEFAULT: i64 = 1;
 
 /// The version that brought axes that count from the back.
 pub(crate) const NEGATIVE_AXIS_SINCE: u8 = 11;
@@ -29,14 +35,14 @@ const fn version(since: u8, last: ElementType) -> Version {
     Version {
         since,
         element_types: ElementType::up_to(last),
-        attributes: &[AttributeSpec { name: "axis", kind: AttributeKind::Int, role: Role::Axis }],
+        attributes: &[AttributeSpec { name: AXIS, kind: AttributeKind::Int, role: Role::Axis }],
         inputs: &[InputSpec { name: "input", role: Role::Data }],
     }
 }
 
 fn execute(call: &Call) -> Expectation {
     let data = call.data();
-    let axis = call.int("axis").unwrap_or(1);
+    let axis = call.int(AXIS).unwrap_or(DEFAULT);
     let in_range = flatten(data, axis);
     if axis < 0 && call.version.since < NEGATIVE_AXIS_SINCE {
         return Expectation::Reject { rule: Rule::NegativeAxis, lenient: in_range.map(|matrix| vec![matrix]) };
@@ -58,9 +64,13 @@ fn execute(call: &Call) -> Expectation {
 
 /// The matrix, if the axis is in [-r, r] and its dims can be written as i64.
 fn flatten(data: &Tensor, axis: i64) -> Option<Tensor> {
-    let (rows, columns) = data.dims().split_at(split(data.rank(), axis)?);
-    let dims = [rows, columns].into_iter().map(|part| i64::try_from(product(part.iter().copied())?).ok());
-    data.with_dims(dims.collect::<Option<_>>()?).ok()
+    data.with_dims(matrix(data.dims(), axis)?).ok()
+}
+
+/// The dims of that matrix.
+fn matrix(dims: &[i64], axis: i64) -> Option<Vec<i64>> {
+    let (rows, columns) = dims.split_at(split(dims.len(), axis)?);
+    [rows, columns].into_iter().map(|part| i64::try_from(product(part.iter().copied())?).ok()).collect()
 }
 
 /// Where an axis in [-r, r] splits the dims.

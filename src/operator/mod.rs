@@ -45,6 +45,8 @@ pub struct Operator {
     execute: fn(&Call) -> Expectation,
     /// The rank of the output as far as the call alone shows it, without looking at what it computes.
     output_rank: fn(&Call) -> Option<usize>,
+    /// The dims of the output, as far as they follow from the attributes and the dims of the first input.
+    output_dims: fn(&[Attribute], &[i64]) -> Option<Vec<i64>>,
     /// The element type of the output, where it is computed and not moved from the first input.
     output_type: Option<ElementType>,
 }
@@ -237,6 +239,12 @@ impl Operator {
         self.output_type.is_some()
     }
 
+    /// The dims of the output, as far as they follow from the attributes and the dims of the first input; the call need not be
+    /// valid.
+    pub fn output_dims(&self, attributes: &[Attribute], dims: &[i64]) -> Option<Vec<i64>> {
+        (self.output_dims)(attributes, dims)
+    }
+
     /// The version that holds at an opset, if the operator existed by then.
     pub fn version_at(&self, opset: u8) -> Option<&'static Version> {
         self.versions.iter().rev().find(|v| v.since <= opset)
@@ -299,6 +307,14 @@ fn is_vast(dims: &[i64]) -> bool {
     product(dims.iter().copied().filter(|&d| d != 0)).is_none_or(|n| n > 1 << 59)
 }
 
+/// The value of an INT attribute, if it is there.
+fn int(attributes: &[Attribute], name: &str) -> Option<i64> {
+    attributes.iter().find_map(|a| match a.value {
+        AttributeValue::Int(value) if a.name == name => Some(value),
+        _ => None,
+    })
+}
+
 impl Call<'_> {
     /// The first rule on the form of a node that this call breaks: arity, attributes, element types.
     fn malformed(&self) -> Option<Rule> {
@@ -334,10 +350,7 @@ impl Call<'_> {
 
     /// The value of an INT attribute, if it is there.
     fn int(&self, name: &str) -> Option<i64> {
-        self.attributes.iter().find_map(|a| match a.value {
-            AttributeValue::Int(value) if a.name == name => Some(value),
-            _ => None,
-        })
+        int(self.attributes, name)
     }
 
     /// The value of an INTS attribute, if it is there.

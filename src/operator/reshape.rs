@@ -40,6 +40,7 @@ pub(super) static RESHAPE: Operator = Operator {
     catalogue: include_str!("../../corpus/catalogue/reshape.txt"),
     execute,
     output_rank,
+    output_dims: |_, _| None,
     output_type: None,
 };
 

@@ -19,6 +19,7 @@ pub(super) static SHAPE: Operator = Operator {
     catalogue: include_str!("../../corpus/catalogue/shape.txt"),
     execute,
     output_rank: |_| Some(1),
+    output_dims: |_, _| None,
     output_type: Some(ElementType::Int64),
 };
 

@@ -18,6 +18,7 @@ pub(super) static SIZE: Operator = Operator {
     catalogue: include_str!("../../corpus/catalogue/size.txt"),
     execute,
     output_rank: |_| Some(0),
+    output_dims: |_, _| Some(vec![]),
     output_type: Some(ElementType::Int64),
 };
 

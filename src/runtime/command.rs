@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::process::{Exchange, Isolated, Next, Protocol};
 use super::table::State;
-use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Reason, Row, Stage, Supply};
+use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Row, Stage, Supply};
 use crate::model::Job;
 use crate::model::proto::TensorProto;
 use crate::model::tensor_proto::{self, Encoding};
@@ -233,22 +233,22 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
     let reply: Reply = read_line(from)?;
     let declared =
         reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Arc<[_]>, _>>()).transpose()?;
-    let (outcome, message) = match (reply.outputs, reply.refused, reply.unsupported) {
+    let execution = match (reply.outputs, reply.refused, reply.unsupported) {
         (Some(outputs), None, None) => {
             let outputs = outputs.iter().map(|text| Ok(Output::new(tensor(text)?)));
-            (Outcome::Answer(outputs.collect::<io::Result<_>>()?), String::new())
+            Execution::without_answer(Outcome::Answer(outputs.collect::<io::Result<_>>()?), String::new())
         }
         (None, Some(message), None) => {
             let stage = match reply.stage {
                 StageName::Load => Stage::Load,
                 StageName::Run => Stage::Run,
             };
-            (Outcome::Refused { stage, reason: Reason::Unstated }, message)
+            Execution::refusal(stage, message)
         }
-        (None, None, Some(message)) => (Outcome::Unsupported(Gap::Unstated), message),
+        (None, None, Some(message)) => Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message),
         _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
     };
-    Ok(Next::Execution(Execution { declared, ..Execution::without_answer(outcome, message) }))
+    Ok(Next::Execution(Execution { declared, ..execution }))
 }
 
 impl Declared {
@@ -371,7 +371,7 @@ mod tests {
             .map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false })
             .collect();
         let done = execute_each(&mut runtime, &jobs);
-        let refused = Outcome::Refused { stage: Stage::Load, reason: Reason::Unstated };
+        let refused = Execution::refusal(Stage::Load, String::new()).outcome;
         let expected = [
             refused.clone(),
             Outcome::Crashed { signal: None },

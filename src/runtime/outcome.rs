@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::tensor::{ElementType, Tensor, TensorError};
+use crate::text::gist;
 
 /// What a runtime did with one job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -12,6 +13,9 @@ pub struct Execution {
     pub outcome: Outcome,
     /// The runtime's own words, for people; empty after an answer.
     pub message: String,
+    /// Those of its words that are the same whatever the case, and tell one reason of a refusal from another: the fragments of
+    /// the row by which the message was classed, or the gist of a message that no row fits. Empty for anything but a refusal.
+    pub phrase: String,
     /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. It is shared by all
     /// that came of one session.
     pub declared: Option<Arc<[Declaration]>>,
@@ -162,12 +166,18 @@ pub struct Declaration {
 impl Execution {
     pub fn answer(outputs: Vec<Output>, declared: impl Into<Arc<[Declaration]>>) -> Execution {
         let declared = Some(declared.into());
-        Execution { outcome: Outcome::Answer(outputs), message: String::new(), declared, is_of_model: false }
+        Execution { declared, ..Execution::without_answer(Outcome::Answer(outputs), String::new()) }
     }
 
     /// What came of a job that came to nothing.
     pub fn without_answer(outcome: Outcome, message: String) -> Execution {
-        Execution { outcome, message, declared: None, is_of_model: false }
+        Execution { outcome, message, phrase: String::new(), declared: None, is_of_model: false }
+    }
+
+    /// A refusal by a runtime that says no more of the reason than its own words.
+    pub fn refusal(stage: Stage, message: String) -> Execution {
+        let outcome = Outcome::Refused { stage, reason: Reason::Unstated };
+        Execution { phrase: gist(&message), ..Execution::without_answer(outcome, message) }
     }
 
     /// Outputs that are no tensors, though the runtime takes them for some.
@@ -184,12 +194,14 @@ impl Execution {
 
     /// An error, put into its class by the first row of the table that fits it.
     pub fn failure(stage: Stage, message: String, table: &[Phrase], declared: Option<Arc<[Declaration]>>) -> Execution {
-        let outcome = match table.iter().find(|(fragments, _)| contains_in_order(&message, fragments)) {
-            Some((_, Class::Refused(reason))) => Outcome::Refused { stage, reason: *reason },
-            Some((_, Class::Unsupported(gap))) => Outcome::Unsupported(*gap),
-            None => Outcome::Unclassified { stage },
+        let (outcome, phrase) = match table.iter().find(|(fragments, _)| contains_in_order(&message, fragments)) {
+            Some((fragments, Class::Refused(reason))) => {
+                (Outcome::Refused { stage, reason: *reason }, joined(fragments))
+            }
+            Some((_, Class::Unsupported(gap))) => (Outcome::Unsupported(*gap), String::new()),
+            None => (Outcome::Unclassified { stage }, gist(&message)),
         };
-        Execution { outcome, message, declared, is_of_model: false }
+        Execution { declared, phrase, ..Execution::without_answer(outcome, message) }
     }
 }
 
@@ -198,6 +210,10 @@ impl Outcome {
     pub const fn ends_process(&self) -> bool {
         matches!(self, Outcome::Crashed { .. } | Outcome::TimedOut | Outcome::OutOfMemory | Outcome::Garbled)
     }
+}
+
+fn joined(fragments: &[&str]) -> String {
+    fragments.iter().map(|fragment| fragment.trim()).collect::<Vec<_>>().join(" … ")
 }
 
 fn contains_in_order(text: &str, fragments: &[&str]) -> bool {
@@ -210,6 +226,11 @@ fn contains_in_order(text: &str, fragments: &[&str]) -> bool {
 impl Output {
     pub fn new(tensor: Tensor) -> Output {
         Output { tensor, native_type: None }
+    }
+
+    /// Whether it was handed over in a type that ONNX does not have.
+    pub fn is_native(&self) -> bool {
+        self.native_type.is_some()
     }
 }
 
@@ -225,5 +246,15 @@ mod tests {
         assert_eq!(outcome("there is no kernel for Shape(1)"), Outcome::Unsupported(Gap::Kernel));
         assert_eq!(outcome("Shape has no kernel: axis"), Outcome::Refused { stage: Stage::Run, reason: Reason::Value });
         assert_eq!(outcome("out of luck"), Outcome::Unclassified { stage: Stage::Run });
+    }
+
+    #[test]
+    fn a_refusal_has_the_words_that_do_not_depend_on_the_case() {
+        const TABLE: &[Phrase] =
+            &[(&["axis ", " past"], Class::Refused(Reason::Value)), (&["no"], Class::Unsupported(Gap::Kernel))];
+        let phrase = |message: &str| Execution::failure(Stage::Run, message.to_owned(), TABLE, None).phrase;
+        assert_eq!(phrase("at node_3: axis 7 is past the rank 2"), "axis … past");
+        assert_eq!(phrase("no kernel"), "");
+        assert_eq!(phrase("at 'x_3': out of 17 lucky [1, 2] ways"), "out of lucky ways");
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tract_onnx::prelude::*;
-use tract_onnx::tract_hir::internal::DatumType as Datum;
+use tract_onnx::tract_hir::internal::{DatumType as Datum, Symbol, SymbolValues, TDim};
 
 use super::{
     Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
@@ -176,7 +176,7 @@ impl TractRuntime {
         let failed = |execution| Execution { is_of_model: !self.pin, ..execution };
         // By place: where the first node is left out as one that does nothing, the input takes the name of its output.
         let inputs: Vec<String> = read.inputs.iter().map(|outlet| read.node(outlet.node).name.clone()).collect();
-        let (typed, declared) = done(Stage::Load, None, || {
+        let (typed, declared, symbols) = done(Stage::Load, None, || {
             let mut model = if self.pin { read.clone() } else { std::mem::take(read) };
             if self.pin {
                 pin_inputs(&mut model, job)?;
@@ -184,18 +184,24 @@ impl TractRuntime {
             let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
             let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
             let declared = outputs.collect::<TractResult<Arc<[Declaration]>>>()?;
-            Ok((typed, declared))
+            let symbols = symbols(&typed)?;
+            Ok((typed, declared, symbols))
         })
         .map_err(failed)?;
         let plan = done(Stage::Load, Some(&declared), || typed.into_runnable()).map_err(failed)?;
         let run = move |job: &Job| {
-            let feeds = inputs.iter().map(|name| {
+            let fed = inputs.iter().map(|name| {
                 let feed = job.feeds.iter().find(|(fed, _)| **fed == **name);
-                let (_, tensor) = feed.ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))?;
-                Ok(native(tensor)?.into())
+                feed.map(|(_, tensor)| tensor).ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))
             });
-            let feeds = feeds.collect::<TractResult<TVec<TValue>>>()?;
-            plan.run(feeds)?.iter().map(|value| output(value)).collect()
+            let fed = fed.collect::<TractResult<Vec<&tensor::Tensor>>>()?;
+            let mut values = SymbolValues::default();
+            for (symbol, input, axis) in &symbols {
+                fed[*input].dims().get(*axis).into_iter().for_each(|&dim| values.set(symbol, dim));
+            }
+            let feeds =
+                fed.into_iter().map(|tensor| Ok(native(tensor)?.into())).collect::<TractResult<TVec<TValue>>>()?;
+            plan.run(feeds)?.iter().map(|value| output(value, &values)).collect()
         };
         Ok(Loaded { plan: Box::new(run), declared })
     }
@@ -269,12 +275,30 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
     }
 }
 
-/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart.
-fn output(value: &Tensor) -> TractResult<Result<Output, TensorError>> {
+/// The symbols that stand for dims of inputs, each with the place of the input and the axis.
+fn symbols(typed: &TypedModel) -> TractResult<Vec<(Symbol, usize, usize)>> {
+    let mut symbols = Vec::new();
+    for input in 0..typed.inputs.len() {
+        let dims = typed.input_fact(input)?.shape.iter().enumerate();
+        symbols.extend(dims.filter_map(|(axis, dim)| match dim {
+            TDim::Sym(symbol) => Some((symbol.clone(), input, axis)),
+            _ => None,
+        }));
+    }
+    Ok(symbols)
+}
+
+/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart. What is
+/// fed gives symbols their values.
+fn output(value: &Tensor, values: &SymbolValues) -> TractResult<Result<Output, TensorError>> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
-        let numbers = value.cast_to::<i64>()?.into_owned();
-        let tensor = tensor::Tensor::from_packed(ElementType::Int64, dims, numbers.as_bytes())?;
+        let view = value.view();
+        // An empty tensor may have no address.
+        let symbolic = if value.len() == 0 { &[] } else { view.as_slice::<TDim>()? };
+        let numbers = symbolic.iter().map(|dim| dim.eval_to_i64(values)).collect::<TractResult<Vec<i64>>>()?;
+        let bits = numbers.into_iter().map(|number| u128::from(number.cast_unsigned()));
+        let tensor = tensor::Tensor::from_element_bits(ElementType::Int64, dims, bits)?;
         return Ok(Ok(Output { tensor, native_type: Some(NativeType::TDim) }));
     }
     let element_type = our_type(value.datum_type())
@@ -328,7 +352,7 @@ mod tests {
             let Some(tensor) = small(element_type, dims) else { return Ok(()) };
             match native(&tensor) {
                 Ok(native) => {
-                    assert_eq!(output(&native).unwrap().unwrap().tensor, tensor);
+                    assert_eq!(output(&native, &SymbolValues::default()).unwrap().unwrap().tensor, tensor);
                     handed_over += 1;
                 }
                 Err(error) => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Discrepancy, Severity, sentences};
 use crate::operator::{self, OperatorName, Rule};
-use crate::runtime::{Execution, Gap, NativeType, Outcome, Reason, RuntimeId, Stage};
+use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,7 +25,8 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// The mismatches that a runtime's discrepancies on a case are: one, and another for what it misreads besides.
+    /// The mismatches that a runtime's discrepancies on a case are. What is a defect of its own whatever else is wrong is a
+    /// mismatch of its own: that it truncates, and that it hands its answer over in a type that ONNX does not have.
     pub fn all(
         operator: &'static str,
         rule: Option<Rule>,
@@ -33,8 +34,14 @@ impl Mismatch {
         execution: &Execution,
         discrepancies: &[Discrepancy],
     ) -> Vec<Mismatch> {
-        let parts = discrepancies.iter().partition::<Vec<_>, _>(|&&found| found != Discrepancy::Truncates);
-        let parts = [parts.0, parts.1].into_iter().filter(|part| !part.is_empty());
+        let is_native = matches!(&execution.outcome, Outcome::Answer(outputs) if outputs.iter().any(Output::is_native));
+        let part = |found: Discrepancy| match found {
+            Discrepancy::WrongType if is_native => 1,
+            Discrepancy::Truncates => 2,
+            _ => 0,
+        };
+        let parts = [0, 1, 2].map(|own| discrepancies.iter().copied().filter(|&found| part(found) == own).collect());
+        let parts = parts.into_iter().filter(|part: &Vec<Discrepancy>| !part.is_empty());
         parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
     }
 
@@ -58,7 +65,8 @@ impl Mismatch {
                 given.unwrap_or_default().to_owned()
             }
             Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
-            _ => reaction(outcome).to_owned(),
+            _ if execution.phrase.is_empty() => reaction(outcome).to_owned(),
+            _ => format!("{}: {}", reaction(outcome), execution.phrase),
         };
         let rule = rule.filter(|_| is_about_the_rule(discrepancies));
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }

@@ -4,11 +4,13 @@
 
 mod discrepancy;
 mod mismatch;
+mod reason;
 
 use serde::{Deserialize, Serialize};
 
 pub use discrepancy::{Discrepancy, Severity, sentences};
 pub use mismatch::{Mismatch, is_about_the_rule, reaction};
+pub use reason::{Fit, fit};
 
 use crate::operator::{Answer, Expectation, Rule};
 use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, Reason, RuntimeId};

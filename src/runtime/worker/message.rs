@@ -16,7 +16,7 @@ use crate::tensor::{Tensor, dims_as_bytes};
 
 /// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
 /// version may have been built before that.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
@@ -336,7 +336,7 @@ mod tests {
             bytes = tell(&job, &execution, &mut before, bytes).unwrap();
         }
         bytes = tell_words("a", bytes).unwrap();
-        assert_eq!(FORMAT, 5);
+        assert_eq!(FORMAT, 6);
         // One number, as dims and as elements; a vector of one number begins with its type and ends without strings.
         let number = |value| [8, value, 0, 0, 0, 0, 0, 0, 0];
         let vector = |value| [&[8][..], &number(1), &number(value), &[0]].concat();
@@ -353,7 +353,7 @@ mod tests {
             &[1, 3],
             &outputs,
             &[0],
-            &[0, 1, 1, 10, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 2, 1, 97],
+            &[0, 1, 1, 10, 0, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 2, 1, 97],
         ];
         assert_eq!(bytes, expected.concat());
     }

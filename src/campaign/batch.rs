@@ -1,0 +1,78 @@
+//! Batches that go wrong: cases as the nodes of one model that a runtime does not get right, though each is right alone.
+
+use super::company::execute_company;
+use crate::case::{Case, Features, Generated, shrink};
+use crate::model::{self, Versions};
+use crate::operator::NEWEST_OPSET;
+use crate::runtime::{Outcome, Runtime};
+use crate::verdict::{Judgement, judge_one, reaction};
+
+/// What is wrong where the batch is answered.
+pub(super) const OTHER_ANSWER: &str = "answers otherwise than alone";
+
+/// What is wrong where the batch is not answered.
+pub(super) fn not_answered(outcome: &Outcome) -> String {
+    format!("{}, though each case is answered alone", reaction(outcome))
+}
+
+/// What is special about the cases of a batch, in any order.
+pub fn traits_of(cases: &[Case]) -> String {
+    let mut traits: Vec<String> =
+        cases.iter().map(|case| format!("{} {}", case.operator, Features::of(case))).collect();
+    traits.sort_unstable();
+    traits.join(" + ")
+}
+
+/// What a runtime does wrong with cases in one model, though each is right alone; nothing if it does not.
+pub fn wrong_together(cases: &[Case], runtime: &mut dyn Runtime) -> Option<String> {
+    let versions = cases.first().map(Versions::of)?;
+    if cases.iter().any(|case| Versions::of(case) != versions) {
+        return None;
+    }
+    let cases: Vec<Generated> = cases.iter().cloned().map(Generated::given).collect();
+    let is_right = |generated: &Generated| {
+        let execution = runtime.execute(&model::job(&generated.case, &generated.tensors));
+        matches!(execution.outcome, Outcome::Answer(_))
+            && !matches!(judge_one(&generated.expectation, &execution), Judgement::Wrong(_))
+    };
+    if !cases.iter().all(is_right) {
+        return None;
+    }
+    match execute_company(&cases, runtime) {
+        Err(execution) => Some(not_answered(&execution.outcome)),
+        Ok(executions) => {
+            let mut judged = cases.iter().zip(&executions).map(|(one, done)| judge_one(&one.expectation, done));
+            judged.any(|judgement| matches!(judgement, Judgement::Wrong(_))).then(|| OTHER_ANSWER.to_owned())
+        }
+    }
+}
+
+/// The simplest cases that go wrong together in the same way, without those that need not be there; as far as there is time.
+pub fn simplify(mut cases: Vec<Case>, what: &str, runtime: &mut dyn Runtime, is_over: &dyn Fn() -> bool) -> Vec<Case> {
+    let mut goes_wrong =
+        |cases: &[Case]| !is_over() && wrong_together(cases, runtime).is_some_and(|found| found == what);
+    let mut place = 0;
+    while place < cases.len() && cases.len() > 1 {
+        let mut fewer = cases.clone();
+        fewer.remove(place);
+        if goes_wrong(&fewer) { cases = fewer } else { place += 1 }
+    }
+    let newest: Vec<Case> = cases.iter().map(|case| Case { opset: NEWEST_OPSET, ..case.clone() }).collect();
+    if goes_wrong(&newest) {
+        cases = newest;
+    }
+    for place in 0..cases.len() {
+        let before = cases.clone();
+        let mut first = |candidates: &[Case]| {
+            candidates.iter().position(|candidate| {
+                let mut others = before.clone();
+                others[place] = candidate.clone();
+                goes_wrong(&others)
+            })
+        };
+        let simplest = shrink::simplest(&cases[place]);
+        let start = first(&simplest).map_or_else(|| cases[place].clone(), |simple| simplest[simple].clone());
+        cases[place] = shrink::reduce(start, &mut first);
+    }
+    cases
+}

@@ -1,0 +1,127 @@
+//! What each known issue may hide.
+//!
+//! An issue explains a mismatch by the features of the case, which are coarser than the case. So a fault of the same kind may be
+//! taken for the issue where another cause is at work. How often that is so is measured: the mismatch of the issue is planted in
+//! cases on which the runtime does nothing wrong, and those count in which a known issue would explain it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Known, Ledger, Probe, Sighting};
+use crate::campaign::Trigger;
+use crate::case::{Case, Features, Generated, Generator};
+use crate::operator::{OPERATORS, OperatorName, Rule};
+use crate::runtime::{Execution, RuntimeId};
+use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
+
+/// What one known issue hides of the faults that are planted beside it.
+#[derive(Debug)]
+pub struct Masking<'a> {
+    pub known: &'a Known,
+    /// In how many cases its mismatch was planted.
+    pub planted: usize,
+    /// In how many of them a known issue explains it.
+    pub hidden: usize,
+    /// The shortest of these.
+    pub example: Option<String>,
+}
+
+impl Masking<'_> {
+    /// The share that is hidden, in percent.
+    #[expect(clippy::cast_precision_loss, reason = "a share is shown with two digits")]
+    pub fn percent(&self) -> f64 {
+        self.hidden as f64 * 100.0 / self.planted.max(1) as f64
+    }
+}
+
+/// What a fault can be planted in: cases of one operator that break one rule, or that are valid.
+type Field = (OperatorName, Option<Rule>);
+
+/// A case on which a runtime does nothing wrong, but for what it does by design.
+struct Sound {
+    case: Case,
+    features: Features,
+    by_design: Vec<Mismatch>,
+}
+
+/// Measures what each issue hides that shows on the runtimes of the probe, with so many cases of a seed for each operator.
+pub fn masking<'a>(ledger: &'a Ledger, probe: &mut Probe, seed: u64, cases: u64) -> Vec<Masking<'a>> {
+    let by_issue = ledger.triggers(probe);
+    let all: Vec<&Trigger> = by_issue.iter().flatten().collect();
+    let releases: BTreeSet<&str> = all.iter().map(|trigger| trigger.mismatch.runtime.as_str()).collect();
+    let mut measured = Vec::new();
+    for release in releases {
+        let sound = sound_cases(release, &all, probe, seed, cases);
+        for (known, own) in ledger.entries.iter().zip(&by_issue) {
+            let Some(Trigger { mismatch, .. }) = own.iter().find(|own| own.mismatch.runtime == release) else {
+                continue;
+            };
+            let beside = sound.get(&(mismatch.operator, mismatch.rule)).map_or(&[][..], Vec::as_slice);
+            let beside: Vec<&Sound> = beside.iter().filter(|sound| !sound.by_design.contains(mismatch)).collect();
+            let is_hidden = |sound: &&&Sound| is_explained(&all, mismatch, &sound.features);
+            let hidden: Vec<String> = beside.iter().filter(is_hidden).map(|sound| sound.case.to_string()).collect();
+            let example = hidden.iter().min_by_key(|line| line.len()).cloned();
+            measured.push(Masking { known, planted: beside.len(), hidden: hidden.len(), example });
+        }
+    }
+    measured
+}
+
+/// Cases that are looked at together.
+const AT_A_TIME: usize = 256;
+
+fn sound_cases(
+    release: &str,
+    triggers: &[&Trigger],
+    probe: &mut Probe,
+    seed: u64,
+    cases: u64,
+) -> BTreeMap<Field, Vec<Sound>> {
+    let mut sound: BTreeMap<Field, Vec<Sound>> = BTreeMap::new();
+    for &operator in OPERATORS {
+        let generator = Generator::new(vec![operator]);
+        for first in (0..cases).step_by(AT_A_TIME) {
+            let drawn: Vec<Generated> =
+                (first..cases.min(first + AT_A_TIME as u64)).map(|index| generator.case(seed, index)).collect();
+            let looked: Vec<Case> = drawn.iter().map(|generated| generated.case.clone()).collect();
+            for (generated, sighting) in drawn.into_iter().zip(probe.look_all(&looked, release)) {
+                let field = (operator.name, generated.expectation.rule());
+                if let Some(case) = Sound::of(generated, &sighting, triggers) {
+                    sound.entry(field).or_default().push(case);
+                }
+            }
+        }
+    }
+    sound
+}
+
+impl Sound {
+    /// A case, if nothing in it is wrong but what is by design, and not by accident: where it breaks a rule, it is refused for
+    /// that rule, and not for a reason for which valid cases like it are refused too.
+    fn of(generated: Generated, sighting: &Sighting, triggers: &[&Trigger]) -> Option<Sound> {
+        let (case, rule) = (generated.case, generated.expectation.rule());
+        let features = Features::of(&case);
+        let is_by_design =
+            |mismatch: &Mismatch| triggers.iter().any(|known| known.by_design && known.explains(mismatch, &features));
+        let is_accident = |(id, execution): (&RuntimeId, &Execution)| {
+            let Some(fit) = rule.and_then(|rule| fit(rule, &execution.outcome)) else { return false };
+            let refusal = Mismatch::all(case.operator.name, None, id, execution, &[Discrepancy::RefusesValid]);
+            fit == Fit::Other || triggers.iter().any(|known| refusal.contains(&known.mismatch))
+        };
+        let mut by_design = Vec::new();
+        for (_, mismatches, is_unsupported) in &sighting.configurations {
+            if *is_unsupported || !mismatches.iter().all(is_by_design) {
+                return None;
+            }
+            by_design.extend(mismatches.iter().cloned());
+        }
+        let ids = sighting.configurations.iter().map(|(id, ..)| id);
+        if ids.zip(&sighting.examination.executions).any(is_accident) {
+            return None;
+        }
+        Some(Sound { case, features, by_design })
+    }
+}
+
+fn is_explained(triggers: &[&Trigger], mismatch: &Mismatch, features: &Features) -> bool {
+    triggers.iter().any(|known| known.explains(mismatch, features))
+}
