@@ -359,7 +359,7 @@ impl Draft {
                     };
                 }
             }
-            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis | Rule::ScalarData => self.bend_axis(u, rule)?,
+            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis => self.bend_axis(u, rule)?,
             Rule::MissingShape => {
                 let declared = self.version.attributes.iter().find(|spec| spec.role == Role::TargetShape);
                 self.attributes.retain(|a| declared.is_none_or(|spec| spec.name != a.name));
@@ -379,7 +379,7 @@ impl Draft {
     }
 
     fn bend_axis(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
-        if matches!(rule, Rule::ScalarAxis | Rule::ScalarData) {
+        if rule == Rule::ScalarAxis {
             self.with_dims(u, vec![])?;
         } else if self.dims.is_empty() {
             self.with_dims(u, vec![2])?;
@@ -389,7 +389,6 @@ impl Draft {
         let breaks = |axis: i64| match rule {
             Rule::NegativeAxis => axis < 0,
             Rule::ScalarAxis => axis != 0 && (axis > 0 || negative_allowed),
-            Rule::ScalarData => axis == 0,
             _ => axis > rank || (negative_allowed && axis < -rank),
         };
         let choices: Vec<i64> = values::axes(rank).into_iter().filter(|&axis| breaks(axis)).collect();

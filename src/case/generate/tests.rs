@@ -27,9 +27,7 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
         };
         *kinds.entry(kind).or_default() += 1;
         let kept = match intent {
-            Intent::Valid => {
-                matches!(expectation, Expectation::Defined(_)) || expectation.rule() == Some(Rule::ScalarData)
-            }
+            Intent::Valid => matches!(expectation, Expectation::Defined(_)),
             Intent::Rule(rule) => expectation.rule() == Some(rule),
             Intent::Wild | Intent::Given => true,
         };
