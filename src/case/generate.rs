@@ -122,8 +122,15 @@ impl Generator {
             }
             _ => Intent::Wild,
         };
-        let mut draft =
-            Draft { operator, version, dims: values::dims(u)?, attributes: Vec::new(), operands: Vec::new() };
+        let (dims, target) = match intent {
+            // About 4 % of the valid ones divide by a number that any other draw seldom has.
+            Intent::Valid if has_target(version) && u.ratio(1, 25)? => {
+                let (dims, target) = values::division(u)?;
+                (dims, Some(target))
+            }
+            _ => (values::dims(u)?, None),
+        };
+        let mut draft = Draft { operator, version, dims, target, attributes: Vec::new(), operands: Vec::new() };
         draft.fill(u, intent)?;
         if let Intent::Rule(rule) = intent {
             draft.bend(u, rule)?;
@@ -172,6 +179,12 @@ pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -
     FORM_RULES.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
 }
 
+/// Whether a version has a target shape, as an attribute or as an input.
+fn has_target(version: &Version) -> bool {
+    let of_attributes = version.attributes.iter().map(|spec| spec.role);
+    of_attributes.chain(version.inputs.iter().map(|spec| spec.role)).any(|role| role == Role::TargetShape)
+}
+
 fn int(u: &mut Unstructured, range: RangeInclusive<u8>) -> arbitrary::Result<u8> {
     u.int_in_range(range)
 }
@@ -182,6 +195,8 @@ struct Draft {
     version: &'static Version,
     /// The dims of the data.
     dims: Vec<i64>,
+    /// The target shape, if it was drawn with the dims.
+    target: Option<Vec<i64>>,
     attributes: Vec<Attribute>,
     operands: Vec<Option<Operand>>,
 }
@@ -215,8 +230,7 @@ impl Draft {
                     }
                 }
                 Role::TargetShape => {
-                    let target =
-                        if wild { values::wild_target(u, &self.dims)? } else { values::target(u, &self.dims, 0)? };
+                    let target = self.draw_target(u, wild, 0)?;
                     self.push(spec, AttributeValue::Ints(target));
                 }
                 Role::Ignored => {
@@ -231,11 +245,7 @@ impl Draft {
         for spec in self.version.inputs {
             let operand = match spec.role {
                 Role::TargetShape => {
-                    let target = if wild {
-                        values::wild_target(u, &self.dims)?
-                    } else {
-                        values::target(u, &self.dims, allowzero)?
-                    };
+                    let target = self.draw_target(u, wild, allowzero)?;
                     Operand { wiring: shape_wiring(u)?, ..Operand::vector(&target) }
                 }
                 _ => Operand {
@@ -247,6 +257,15 @@ impl Draft {
             self.operands.push(Some(operand));
         }
         Ok(())
+    }
+
+    /// The target shape that was drawn with the dims, or another: a valid one, or any if it is to be wild.
+    fn draw_target(&mut self, u: &mut Unstructured, wild: bool, allowzero: i64) -> arbitrary::Result<Vec<i64>> {
+        match self.target.take() {
+            Some(target) => Ok(target),
+            None if wild => values::wild_target(u, &self.dims),
+            None => values::target(u, &self.dims, allowzero),
+        }
     }
 
     /// An axis in [-r, r], or [0, r] where axes cannot be negative.
@@ -402,7 +421,10 @@ impl Draft {
     }
 
     fn bend_target(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
-        let nonzero = |dims: &[i64]| dims.iter().map(|&d| d.max(1)).collect::<Vec<_>>();
+        // A size that only a 0 beside it allows goes with the 0.
+        let nonzero = |dims: &[i64]| -> Vec<i64> {
+            dims.iter().map(|&d| if (1..=values::MAX_DRAWN).contains(&d) { d } else { 1 }).collect()
+        };
         match rule {
             Rule::NotDivisible | Rule::ElementCount
                 if self.dims.contains(&0) && (rule == Rule::NotDivisible || u.ratio(1, 2)?) =>

@@ -73,7 +73,11 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         let Some(operand) = fed.operands[place].as_mut().filter(|operand| is_open(role, operand)) else { continue };
         if role == Role::TargetShape {
             let length = usize::try_from(operand.dims[0]).unwrap_or(1);
-            let mut target = values::target_of_length(u, &dims, allowzero(case), length)?;
+            let mut target = if !dims.contains(&0) && u.ratio(1, 25)? {
+                values::division_of_length(u, &dims, length)?
+            } else {
+                values::target_of_length(u, &dims, allowzero(case), length)?
+            };
             if u.ratio(1, 4)? {
                 let position = u.choose_index(length)?;
                 target[position] = *u.choose(&values::wild_sizes(&dims))?;
