@@ -7,7 +7,7 @@ mod feeds;
 mod mutate;
 mod values;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use arbitrary::{Arbitrary, Unstructured};
 use rand_chacha::ChaCha8Rng;
@@ -464,13 +464,27 @@ impl Draft {
     }
 }
 
+/// The places in [`Wiring::ALL`] of those with the contents in the model.
+const IN_MODEL: Range<usize> = 4..8;
+/// The places there of a graph input that has a default.
+const DEFAULTS: Range<usize> = 8..10;
+
+/// About 6 % have a default, which not every runtime can be fed.
 fn wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
-    if u.ratio(1, 4)? { Ok(Wiring::ALL[0]) } else { Ok(*u.choose(&Wiring::ALL)?) }
+    match int(u, 0..=63)? {
+        0..=3 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
+        4..=18 => Ok(Wiring::ALL[0]),
+        _ => Ok(*u.choose(&Wiring::ALL[..DEFAULTS.start])?),
+    }
 }
 
 /// A target shape is most often a constant, since that is what exporters write and what every runtime can take.
 fn shape_wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
-    if u.ratio(1, 2)? { Ok(*u.choose(&Wiring::ALL[4..])?) } else { wiring(u) }
+    match int(u, 0..=63)? {
+        0..=1 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
+        2..=33 => Ok(*u.choose(&Wiring::ALL[IN_MODEL])?),
+        _ => wiring(u),
+    }
 }
 
 fn contents(u: &mut Unstructured) -> arbitrary::Result<Contents> {

@@ -360,8 +360,8 @@ fn a_seed_gives_the_same_cases_for_ever() {
     insta::assert_snapshot!(lines.join("\n"), @r"
     Flatten@20 axis=-1 int8[1,1]:random(345):input(symbolic)
     Flatten@12 _
-    Shape@9 int8[17,64]:special:constant(typed)
-    Reshape@24 int8[1,4]:special:initializer(typed) int64[1]{-1}:initializer
+    Shape@9 double[17,64]:special
+    Reshape@24 int8[1,4]:special:initializer(typed) int64[1]{-1}:input(shared)
     Shape@14 float16[]:initializer(typed)
     ");
 }
