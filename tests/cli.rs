@@ -252,12 +252,12 @@ fn a_campaign_of_one_operator_draws_no_other() {
 #[test]
 fn the_cases_of_a_seed_are_printed_and_stay_what_they_are_with_every_element_written_out() {
     let cases = |more: &[&str]| {
-        let (code, out, error) = run(&[&["cases", "--seed", "7", "--cases", "1000"], more].concat());
+        let (code, out, error) = run(&[&["cases", "--seed", "7", "--cases", "1200"], more].concat());
         assert_eq!(code, 0, "{error}");
         out.lines().map(|line| line.parse().unwrap()).collect::<Vec<Case>>()
     };
     let (short, long) = (cases(&[]), cases(&["--elements"]));
-    assert_eq!(short.len(), 1000);
+    assert_eq!(short.len(), 1200);
     assert_ne!(short, long);
     for (short, long) in short.iter().zip(&long) {
         assert_eq!(short.tensors(), long.tensors(), "{short}");
@@ -265,7 +265,7 @@ fn the_cases_of_a_seed_are_printed_and_stay_what_they_are_with_every_element_wri
     }
     // Without families the end of the stream is what the generator draws.
     let alone = cases(&["--family", "1"]);
-    assert!((0..1000).any(|index| Generator::default().case(7, index).case == alone[999]));
+    assert!((0..1200).any(|index| Generator::default().case(7, index).case == alone[1199]));
     assert_ne!(short, alone);
     assert!(cases(&["--operator", "shape"]).iter().all(|case| case.operator.name == "Shape"));
 }

@@ -1,10 +1,11 @@
 //! Batches that go wrong: cases as the nodes of one model that a runtime does not get right, though each is right alone.
 
 use super::company::execute_company;
-use crate::case::{Case, Features, Generated, shrink};
+use crate::case::{Case, Declared, Features, Generated, Operand, Wiring, shrink};
 use crate::model::{self, Versions};
-use crate::operator::NEWEST_OPSET;
+use crate::operator::{InputSpec, NEWEST_OPSET, OPERATORS, Operator, Role};
 use crate::runtime::{Outcome, Runtime};
+use crate::tensor::ElementType;
 use crate::verdict::{Judgement, judge_one, reaction};
 
 /// What is wrong where the batch is answered.
@@ -47,10 +48,36 @@ pub fn wrong_together(cases: &[Case], runtime: &mut dyn Runtime) -> Option<Strin
     }
 }
 
+/// Batches with nothing special in them: two nodes of different operators, and one node that is fed twice. What goes wrong in
+/// one of these has nothing to do with its cases.
+fn plain_batches() -> Vec<Vec<Case>> {
+    let plain = |operator: &'static Operator| fed_with(operator, 1, Declared::Static);
+    let pairs = OPERATORS.iter().enumerate().flat_map(|(place, &first)| {
+        OPERATORS[place + 1..].iter().map(move |&second| vec![plain(first), plain(second)])
+    });
+    let twice =
+        OPERATORS.iter().map(|&operator| [1, 2].map(|dim| fed_with(operator, dim, Declared::Symbolic)).to_vec());
+    pairs.chain(twice).collect()
+}
+
+/// A call with float data of one dim, and a target shape that takes whatever it is.
+fn fed_with(operator: &'static Operator, dim: i64, declared: Declared) -> Case {
+    let inputs = operator.version_at(NEWEST_OPSET).map_or(&[][..], |version| version.inputs);
+    let operand = |spec: &InputSpec| match spec.role {
+        Role::TargetShape => Operand::vector(&[-1]),
+        _ => Operand { wiring: Wiring::Input(declared), ..Operand::new(ElementType::Float, vec![dim]) },
+    };
+    let operands = inputs.iter().map(|spec| Some(operand(spec))).collect();
+    Case { operator, opset: NEWEST_OPSET, attributes: vec![], operands }
+}
+
 /// The simplest cases that go wrong together in the same way, without those that need not be there; as far as there is time.
 pub fn simplify(mut cases: Vec<Case>, what: &str, runtime: &mut dyn Runtime, is_over: &dyn Fn() -> bool) -> Vec<Case> {
     let mut goes_wrong =
         |cases: &[Case]| !is_over() && wrong_together(cases, runtime).is_some_and(|found| found == what);
+    if let Some(plain) = plain_batches().into_iter().find(|plain| goes_wrong(plain)) {
+        return plain;
+    }
     let mut place = 0;
     while place < cases.len() && cases.len() > 1 {
         let mut fewer = cases.clone();

@@ -144,7 +144,7 @@ impl Aspect {
         match outcome {
             Outcome::Unsupported(Gap::Opset | Gap::Ir) => matches!(self, Aspect::Versions(..)),
             Outcome::Unsupported(Gap::ElementType | Gap::Kernel) => matches!(self, Aspect::Type(..)),
-            Outcome::Unsupported(Gap::DynamicShape) => matches!(self, Aspect::Wiring(..)),
+            Outcome::Unsupported(Gap::DynamicShape | Gap::Overriding) => matches!(self, Aspect::Wiring(..)),
             Outcome::Answer(_) | Outcome::Unsupported(_) => false,
             // Where the specification leaves room, a refusal is as likely as an answer.
             _ => matches!(self, Aspect::Wiring(_, _, Some(_)) | Aspect::Defect(_)),

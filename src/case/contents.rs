@@ -88,7 +88,7 @@ fn repeated(element_type: ElementType, dims: Vec<i64>, bits: &[u128], count: usi
 }
 
 /// The bits of an element in which the values of its type differ: of the eight of a bool only the lowest.
-fn own_bits(element_type: ElementType) -> u128 {
+pub(super) fn own_bits(element_type: ElementType) -> u128 {
     mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() })
 }
 

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, Role};
 use crate::tensor::ElementType;
 
@@ -81,6 +81,10 @@ pub enum Trait {
     Shared,
     /// Not even the rank is known at load.
     UnknownRank,
+    /// It is a graph input with a default.
+    Default,
+    /// What is fed holds in place of the default.
+    Overridden,
 }
 
 impl Trait {
@@ -96,6 +100,8 @@ impl Trait {
             Wiring::Initializer(Encoding::Typed) => &[Trait::InModel, Trait::Typed],
             Wiring::Constant(Encoding::Raw) => &[Trait::InModel, Trait::Constant],
             Wiring::Constant(Encoding::Typed) => &[Trait::InModel, Trait::Constant, Trait::Typed],
+            Wiring::Default(Fed::Nothing) => &[Trait::InModel, Trait::Default],
+            Wiring::Default(Fed::Operand) => &[Trait::Default, Trait::Overridden],
         }
     }
 }
@@ -334,6 +340,8 @@ impl fmt::Display for Trait {
             Trait::UnknownDims => "unknown-dims",
             Trait::Shared => "shared",
             Trait::UnknownRank => "unknown-rank",
+            Trait::Default => "default",
+            Trait::Overridden => "overridden",
         })
     }
 }
@@ -380,6 +388,9 @@ mod tests {
         assert!(typed.are_within(&features("Shape@15 start=1 uint64[2]:initializer(typed)")));
         assert!(typed.are_within(&features("Shape@28 uint64[]:constant(typed)")), "typed and in the model too");
         assert!(!typed.are_within(&features("Shape@28 uint64[1]:initializer")));
+        let in_model = features("Shape@28 float[1]:initializer");
+        assert!(in_model.are_within(&features("Shape@28 float[1]:default")));
+        assert!(!in_model.are_within(&features("Shape@28 float[1]:default(overridden)")), "it is fed");
         let old = features("Flatten@10 axis=-1 float[1]").up_to_this_version();
         assert!(old.are_within(&features("Flatten@1 axis=-1 float[1]")));
         assert!(!old.are_within(&features("Flatten@11 axis=-1 float[1]")));

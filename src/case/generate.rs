@@ -7,7 +7,7 @@ mod feeds;
 mod mutate;
 mod values;
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use arbitrary::{Arbitrary, Unstructured};
 use rand_chacha::ChaCha8Rng;
@@ -122,8 +122,15 @@ impl Generator {
             }
             _ => Intent::Wild,
         };
-        let mut draft =
-            Draft { operator, version, dims: values::dims(u)?, attributes: Vec::new(), operands: Vec::new() };
+        let (dims, target) = match intent {
+            // About 4 % of the valid ones divide by a number that any other draw seldom has.
+            Intent::Valid if has_target(version) && u.ratio(1, 25)? => {
+                let (dims, target) = values::division(u)?;
+                (dims, Some(target))
+            }
+            _ => (values::dims(u)?, None),
+        };
+        let mut draft = Draft { operator, version, dims, target, attributes: Vec::new(), operands: Vec::new() };
         draft.fill(u, intent)?;
         if let Intent::Rule(rule) = intent {
             draft.bend(u, rule)?;
@@ -172,6 +179,12 @@ pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -
     FORM_RULES.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
 }
 
+/// Whether a version has a target shape, as an attribute or as an input.
+fn has_target(version: &Version) -> bool {
+    let of_attributes = version.attributes.iter().map(|spec| spec.role);
+    of_attributes.chain(version.inputs.iter().map(|spec| spec.role)).any(|role| role == Role::TargetShape)
+}
+
 fn int(u: &mut Unstructured, range: RangeInclusive<u8>) -> arbitrary::Result<u8> {
     u.int_in_range(range)
 }
@@ -182,6 +195,8 @@ struct Draft {
     version: &'static Version,
     /// The dims of the data.
     dims: Vec<i64>,
+    /// The target shape, if it was drawn with the dims.
+    target: Option<Vec<i64>>,
     attributes: Vec<Attribute>,
     operands: Vec<Option<Operand>>,
 }
@@ -215,8 +230,7 @@ impl Draft {
                     }
                 }
                 Role::TargetShape => {
-                    let target =
-                        if wild { values::wild_target(u, &self.dims)? } else { values::target(u, &self.dims, 0)? };
+                    let target = self.draw_target(u, wild, 0)?;
                     self.push(spec, AttributeValue::Ints(target));
                 }
                 Role::Ignored => {
@@ -231,11 +245,7 @@ impl Draft {
         for spec in self.version.inputs {
             let operand = match spec.role {
                 Role::TargetShape => {
-                    let target = if wild {
-                        values::wild_target(u, &self.dims)?
-                    } else {
-                        values::target(u, &self.dims, allowzero)?
-                    };
+                    let target = self.draw_target(u, wild, allowzero)?;
                     Operand { wiring: shape_wiring(u)?, ..Operand::vector(&target) }
                 }
                 _ => Operand {
@@ -247,6 +257,15 @@ impl Draft {
             self.operands.push(Some(operand));
         }
         Ok(())
+    }
+
+    /// The target shape that was drawn with the dims, or another: a valid one, or any if it is to be wild.
+    fn draw_target(&mut self, u: &mut Unstructured, wild: bool, allowzero: i64) -> arbitrary::Result<Vec<i64>> {
+        match self.target.take() {
+            Some(target) => Ok(target),
+            None if wild => values::wild_target(u, &self.dims),
+            None => values::target(u, &self.dims, allowzero),
+        }
     }
 
     /// An axis in [-r, r], or [0, r] where axes cannot be negative.
@@ -359,7 +378,7 @@ impl Draft {
                     };
                 }
             }
-            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis | Rule::ScalarData => self.bend_axis(u, rule)?,
+            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis => self.bend_axis(u, rule)?,
             Rule::MissingShape => {
                 let declared = self.version.attributes.iter().find(|spec| spec.role == Role::TargetShape);
                 self.attributes.retain(|a| declared.is_none_or(|spec| spec.name != a.name));
@@ -379,7 +398,7 @@ impl Draft {
     }
 
     fn bend_axis(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
-        if matches!(rule, Rule::ScalarAxis | Rule::ScalarData) {
+        if rule == Rule::ScalarAxis {
             self.with_dims(u, vec![])?;
         } else if self.dims.is_empty() {
             self.with_dims(u, vec![2])?;
@@ -389,7 +408,6 @@ impl Draft {
         let breaks = |axis: i64| match rule {
             Rule::NegativeAxis => axis < 0,
             Rule::ScalarAxis => axis != 0 && (axis > 0 || negative_allowed),
-            Rule::ScalarData => axis == 0,
             _ => axis > rank || (negative_allowed && axis < -rank),
         };
         let choices: Vec<i64> = values::axes(rank).into_iter().filter(|&axis| breaks(axis)).collect();
@@ -403,7 +421,10 @@ impl Draft {
     }
 
     fn bend_target(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
-        let nonzero = |dims: &[i64]| dims.iter().map(|&d| d.max(1)).collect::<Vec<_>>();
+        // A size that only a 0 beside it allows goes with the 0.
+        let nonzero = |dims: &[i64]| -> Vec<i64> {
+            dims.iter().map(|&d| if (1..=values::MAX_DRAWN).contains(&d) { d } else { 1 }).collect()
+        };
         match rule {
             Rule::NotDivisible | Rule::ElementCount
                 if self.dims.contains(&0) && (rule == Rule::NotDivisible || u.ratio(1, 2)?) =>
@@ -443,13 +464,27 @@ impl Draft {
     }
 }
 
+/// The places in [`Wiring::ALL`] of those with the contents in the model.
+const IN_MODEL: Range<usize> = 4..8;
+/// The places there of a graph input that has a default.
+const DEFAULTS: Range<usize> = 8..10;
+
+/// About 6 % have a default, which not every runtime can be fed.
 fn wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
-    if u.ratio(1, 4)? { Ok(Wiring::ALL[0]) } else { Ok(*u.choose(&Wiring::ALL)?) }
+    match int(u, 0..=63)? {
+        0..=3 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
+        4..=18 => Ok(Wiring::ALL[0]),
+        _ => Ok(*u.choose(&Wiring::ALL[..DEFAULTS.start])?),
+    }
 }
 
 /// A target shape is most often a constant, since that is what exporters write and what every runtime can take.
 fn shape_wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
-    if u.ratio(1, 2)? { Ok(*u.choose(&Wiring::ALL[4..])?) } else { wiring(u) }
+    match int(u, 0..=63)? {
+        0..=1 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
+        2..=33 => Ok(*u.choose(&Wiring::ALL[IN_MODEL])?),
+        _ => wiring(u),
+    }
 }
 
 fn contents(u: &mut Unstructured) -> arbitrary::Result<Contents> {

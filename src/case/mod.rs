@@ -10,6 +10,7 @@ mod features;
 mod generate;
 mod misread;
 mod notation;
+mod overridden;
 pub mod shrink;
 pub mod space;
 mod target;
@@ -56,6 +57,18 @@ pub enum Wiring {
     Initializer(Encoding),
     /// As the output of a Constant node.
     Constant(Encoding),
+    /// As a graph input that has a default: an initializer, in `raw_data`, of the same name. Its dims are declared as the
+    /// numbers that they are. It needs IR 4: before that every initializer is a graph input too.
+    Default(Fed),
+}
+
+/// What is fed to a graph input that has a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fed {
+    /// Nothing: the default is the operand.
+    Nothing,
+    /// The operand, which holds in place of the default: see [`Case::overridden`].
+    Operand,
 }
 
 /// How the dims of a graph input are declared.
@@ -81,7 +94,7 @@ pub enum Encoding {
 
 impl Wiring {
     /// Every wiring.
-    pub const ALL: [Wiring; 8] = [
+    pub const ALL: [Wiring; 10] = [
         Wiring::Input(Declared::Static),
         Wiring::Input(Declared::Symbolic),
         Wiring::Input(Declared::Shared),
@@ -90,7 +103,17 @@ impl Wiring {
         Wiring::Initializer(Encoding::Typed),
         Wiring::Constant(Encoding::Raw),
         Wiring::Constant(Encoding::Typed),
+        Wiring::Default(Fed::Nothing),
+        Wiring::Default(Fed::Operand),
     ];
+
+    /// The oldest IR version that has it.
+    pub const fn since_ir(self) -> u8 {
+        match self {
+            Wiring::Default(_) => 4,
+            Wiring::Input(_) | Wiring::Initializer(_) | Wiring::Constant(_) => 3,
+        }
+    }
 }
 
 /// The most elements an operand may have: 2^24.

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! An operator and the opset, then attributes (`name=value`), then operands: an element type and dims, explicit elements
-//! in braces, and what is not the default behind colons: `:special` or `:random(SEED)` contents, `:initializer`,
-//! `:constant` or `:input(symbolic)` wiring. `_` is an operand left out. Printing a case and reading it back gives the
+//! in braces, and what is not usual behind colons: `:special` or `:random(SEED)` contents, `:initializer`, `:constant`,
+//! `:default` or `:input(symbolic)` wiring. `_` is an operand left out. Printing a case and reading it back gives the
 //! same case.
 
 use std::fmt;
@@ -20,7 +20,7 @@ use winnow::error::{StrContext, StrContextValue};
 use winnow::prelude::*;
 use winnow::token::{none_of, one_of, rest, take_while};
 
-use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
 use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
 
@@ -99,7 +99,7 @@ impl fmt::Display for Wiring {
 }
 
 /// Each wiring by its name.
-const WIRINGS: [(&str, Wiring); 8] = [
+const WIRINGS: [(&str, Wiring); 10] = [
     ("input", Wiring::Input(Declared::Static)),
     ("input(symbolic)", Wiring::Input(Declared::Symbolic)),
     ("input(shared)", Wiring::Input(Declared::Shared)),
@@ -108,6 +108,8 @@ const WIRINGS: [(&str, Wiring); 8] = [
     ("initializer(typed)", Wiring::Initializer(Encoding::Typed)),
     ("constant", Wiring::Constant(Encoding::Raw)),
     ("constant(typed)", Wiring::Constant(Encoding::Typed)),
+    ("default", Wiring::Default(Fed::Nothing)),
+    ("default(overridden)", Wiring::Default(Fed::Operand)),
 ];
 
 /// Elements of a tensor that are shown at the most.
@@ -408,6 +410,7 @@ mod tests {
             "Reshape@5 _ _",
             "Shape@25 int2[3]{-2,1,0} uint4[1]{15} bool[2]{0,1} float16[1]{0x7e01} complex64[1]{0x7fc000003f800000}",
             r#"Shape@25 string[4]{"","a\u0000b","ü, }","\""}:initializer(typed)"#,
+            "Reshape@14 float[2]:special:default int64[1]{2}:default(overridden)",
         ] {
             let case: Case = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
             assert_eq!(case.to_string(), line);

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::target::TargetPlace;
-use super::{Case, Contents, Declared, Encoding, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
 use crate::tensor::{ElementType, element_count, product};
 
@@ -14,7 +14,7 @@ use crate::tensor::{ElementType, element_count, product};
 pub struct Complexity(Vec<u128>);
 
 /// Wirings, the plainest first.
-const WIRINGS: [Wiring; 8] = [
+const WIRINGS: [Wiring; 10] = [
     Wiring::Input(Declared::Static),
     Wiring::Initializer(Encoding::Raw),
     Wiring::Constant(Encoding::Raw),
@@ -22,6 +22,8 @@ const WIRINGS: [Wiring; 8] = [
     Wiring::Input(Declared::Shared),
     Wiring::Initializer(Encoding::Typed),
     Wiring::Constant(Encoding::Typed),
+    Wiring::Default(Fed::Nothing),
+    Wiring::Default(Fed::Operand),
     Wiring::Input(Declared::Unranked),
 ];
 
@@ -281,6 +283,15 @@ fn ranks(case: &Case, found: &mut Vec<Case>) {
                 found.push(set([&dims[..index], &[merged], &dims[index + 2..]].concat()));
             }
         }
+        for (index, three) in dims.windows(3).enumerate() {
+            // Or the two beside a 0, which stay as many beside it.
+            if let (&[before, 0, after], Some(merged)) = (three, three[0].checked_mul(three[2]))
+                && before > 0
+                && after > 0
+            {
+                found.push(set([&dims[..index], &[0, merged], &dims[index + 3..]].concat()));
+            }
+        }
         for index in 0..dims.len() {
             let without = |dims: &[i64]| [&dims[..index], &dims[index + 1..]].concat();
             found.push(set(without(dims)));
@@ -506,6 +517,22 @@ mod tests {
             let wrong = |case: &Case| case.operands.iter().flatten().filter(is_wrong).count();
             let is_rewired = |step: &&Case| step.rewired(Wiring::ALL[0]) == case.rewired(Wiring::ALL[0]);
             assert!(steps.iter().filter(is_rewired).any(|step| wrong(step) < wrong(&case)), "{case}");
+        }
+    }
+
+    #[test]
+    fn dims_on_both_sides_of_a_zero_become_one() {
+        let steps = candidates(&"Flatten@28 float[2,3,0,5]".parse().unwrap());
+        assert!(steps.iter().any(|step| step.to_string() == "Flatten@28 float[2,0,15]"), "{steps:#?}");
+    }
+
+    #[test]
+    fn a_default_goes_to_a_plain_input_or_initializer_first() {
+        for wiring in ["default", "default(overridden)"] {
+            let case: Case = format!("Flatten@28 float[1]:{wiring}").parse().unwrap();
+            let steps: Vec<String> = candidates(&case).iter().map(ToString::to_string).collect();
+            let place = |line: &str| steps.iter().position(|step| step == line).unwrap();
+            assert!(place("Flatten@28 float[1]") < place("Flatten@28 float[1]:initializer"), "{steps:#?}");
         }
     }
 

@@ -94,13 +94,14 @@ layout of the backend tests of the `onnx` package.
 Each folder holds
 
 - `model.onnx`, the model;
-- `test_data_set_0/input_K.pb`, a `TensorProto` for the graph input K, not counting those that are initializers;
+- `test_data_set_0/input_K.pb`, a `TensorProto` with the name of the graph input that it is fed to. An input that is an
+  initializer too has a default: it is fed, and the default is not to be used, or it is not fed;
 - `test_data_set_0/output_K.pb`, the `TensorProto` that the graph output K is to be, under `{VALID}`;
 - `case.txt`, the same as one line that `crosscheck run` takes, under `{MUST_REFUSE}` with the rule that it breaks.
 
 The outputs are from an implementation that follows the ONNX specification version by version; none is from a runtime.
 
-To use them, load each model, feed the inputs in order, and compare. onnxruntime's own runner takes a folder as it is:
+To use them, load each model, feed the inputs by their names, and compare. onnxruntime's own runner takes a folder as it is:
 
     onnx_test_runner {VALID}
 
@@ -114,9 +115,8 @@ In Python, with any backend of the `onnx` package:
 
     for folder in sorted(glob.glob(\"{VALID}/*\")):
         model = onnx.load(folder + \"/model.onnx\")
-        initialized = {{initializer.name for initializer in model.graph.initializer}}
-        names = [value.name for value in model.graph.input if value.name not in initialized]
-        feeds = {{name: tensor(f\"{{folder}}/test_data_set_0/input_{{k}}.pb\") for k, name in enumerate(names)}}
+        inputs = [onnx.load_tensor(path) for path in glob.glob(folder + \"/test_data_set_0/input_*.pb\")]
+        feeds = {{fed.name: numpy_helper.to_array(fed) for fed in inputs}}
         expected = tensor(folder + \"/test_data_set_0/output_0.pb\")
         try:
             output = onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use crate::case::{Case, Declared, Wiring};
+use crate::case::{Case, Declared, Encoding, Fed, Wiring};
 use crate::operator::{Attribute, AttributeValue};
 use crate::tensor::{ElementType, Tensor};
 use proto::{
@@ -48,10 +48,11 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The opset of a case, and the oldest IR version that has the opset and the types of its operands.
+    /// The opset of a case, and the oldest IR version that has the opset and the types and wirings of its operands.
     pub fn of(case: &Case) -> Versions {
-        let types = case.operands.iter().flatten().map(|operand| operand.element_type);
-        Versions { opset: case.opset, ir: types.map(ElementType::since_ir).fold(usual_ir(case.opset), u8::max) }
+        let operands = case.operands.iter().flatten();
+        let needed = operands.map(|operand| operand.element_type.since_ir().max(operand.wiring.since_ir()));
+        Versions { opset: case.opset, ir: needed.fold(usual_ir(case.opset), u8::max) }
     }
 }
 
@@ -135,6 +136,19 @@ impl Part {
                         let shape = symbols.shape(&name, &operand.dims, Declared::Static);
                         graph.input.push(value_info(&name, operand.element_type, shape));
                     }
+                }
+                Wiring::Default(fed) => {
+                    let default = match fed {
+                        Fed::Nothing => None,
+                        Fed::Operand => {
+                            inputs.push((name.as_str().into(), index));
+                            case.overridden(index, tensors)
+                        }
+                    };
+                    let default = default.as_ref().unwrap_or(tensor);
+                    graph.initializer.push(tensor_proto::write(&name, default, Encoding::Raw));
+                    let shape = symbols.shape(&name, &operand.dims, Declared::Static);
+                    graph.input.push(value_info(&name, operand.element_type, shape));
                 }
                 Wiring::Constant(encoding) => {
                     let value = AttributeProto {
@@ -308,23 +322,45 @@ mod tests {
     }
 
     #[test]
+    fn a_default_is_an_initializer_and_a_graph_input_and_fed_where_it_is_overridden() {
+        let (proto, feeds) = model("Reshape@14 float[2,3]:default int64[2]{3,2}:default(overridden)");
+        let graph = proto.graph.unwrap();
+        let names = |infos: &[ValueInfoProto]| infos.iter().filter_map(|info| info.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&graph.input), ["data", "shape"]);
+        assert_eq!(dims(&graph.input[0]).unwrap(), ["2", "3"]);
+        let held: Vec<Tensor> = graph.initializer.iter().map(|proto| tensor_proto::read(proto).unwrap()).collect();
+        let case: Case = "Reshape@14 float[2,3] int64[2]{6,1}".parse().unwrap();
+        assert_eq!(held.into_iter().map(Some).collect::<Vec<_>>(), case.tensors());
+        assert_eq!(feeds, [("shape".into(), Tensor::vector(&[3, 2]))]);
+        let (proto, feeds) = model("Shape@8 float[2]:default");
+        assert_eq!((proto.ir_version, feeds.len()), (Some(4), 0), "it came with IR 4");
+    }
+
+    #[test]
     fn parts_of_one_model_share_nothing() {
         let lines = [
             "Reshape@14 allowzero=0 float[2,3,2]:input(shared) int64[2]{3,4}:initializer(typed)",
             "Reshape@14 float[2,3]:input(shared) int64[1]{6}:constant",
             "Shape@14 float[2]:input(symbolic)",
+            "Flatten@14 float[2]:default(overridden)",
         ];
         let cases: Vec<Case> = lines.iter().map(|line| line.parse().unwrap()).collect();
-        let parts: Vec<Part> =
-            cases.iter().zip(["a_", "b_", "c_"]).map(|(case, name)| Part::new(case, &case.tensors(), name)).collect();
+        let parts: Vec<Part> = cases
+            .iter()
+            .zip(["a_", "b_", "c_", "d_"])
+            .map(|(case, name)| Part::new(case, &case.tensors(), name))
+            .collect();
         let model = join(&parts.iter().collect::<Vec<_>>());
         let feeds: Vec<_> =
             cases.iter().zip(&parts).flat_map(|(case, part)| part.feeds(&case.tensors()).collect::<Vec<_>>()).collect();
         let graph = ModelProto::decode(&model[..]).unwrap().graph.unwrap();
         let outputs: Vec<&str> = graph.output.iter().filter_map(|info| info.name.as_deref()).collect();
-        assert_eq!(outputs, ["a_output", "b_output", "c_output"]);
-        assert_eq!(graph.node.len(), 4);
-        assert_eq!(feeds.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["a_data", "b_data", "c_data"]);
+        assert_eq!(outputs, ["a_output", "b_output", "c_output", "d_output"]);
+        assert_eq!(graph.node.len(), 5);
+        assert_eq!(
+            feeds.iter().map(|(name, _)| &**name).collect::<Vec<_>>(),
+            ["a_data", "b_data", "c_data", "d_input"]
+        );
         assert_eq!(dims(&graph.input[1]).unwrap(), ["b_shared_0", "b_shared_1"]);
     }
 

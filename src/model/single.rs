@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::proto::{DimensionValue, GraphProto, ModelProto, TensorProto, attribute_type};
 use super::{Job, read_attribute};
-use crate::case::{Case, Contents, Declared, Encoding, MAX_RANK, Operand, Wiring};
+use crate::case::{Case, Contents, Declared, Encoding, Fed, MAX_RANK, Operand, Wiring};
 use crate::operator::NEWEST_OPSET;
 use crate::tensor::Tensor;
 
@@ -14,13 +14,14 @@ pub fn case(job: &Job) -> Option<Case> {
     let model = ModelProto::decode(&job.model[..]).ok()?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty())?.version?;
     let opset = u8::try_from(opset).ok().filter(|opset| (1..=NEWEST_OPSET).contains(opset))?;
+    let ir = model.ir_version.unwrap_or(0);
     let graph = model.graph?;
     let mut nodes = graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant"));
     let (Some(node), None) = (nodes.next(), nodes.next()) else { return None };
     if !matches!(node.domain.as_deref(), None | Some("" | "ai.onnx")) {
         return None;
     }
-    let operand = |name: &String| if name.is_empty() { Some(None) } else { operand(name, &graph, job).map(Some) };
+    let operand = |name: &String| if name.is_empty() { Some(None) } else { operand(name, &graph, ir, job).map(Some) };
     Some(Case {
         operator: node.op_type.as_deref()?.parse().ok()?,
         opset,
@@ -29,17 +30,22 @@ pub fn case(job: &Job) -> Option<Case> {
     })
 }
 
-/// What reaches a node under a name.
-fn operand(name: &str, graph: &GraphProto, job: &Job) -> Option<Operand> {
+/// What reaches a node under a name, in a graph of an IR version.
+fn operand(name: &str, graph: &GraphProto, ir: i64, job: &Job) -> Option<Operand> {
     let fed = job.feeds.iter().find(|(fed, _)| **fed == *name).map(|(_, tensor)| tensor.clone());
     let read = |proto: &TensorProto, wiring: fn(Encoding) -> Wiring| {
         let encoding = if proto.raw_data.is_some() { Encoding::Raw } else { Encoding::Typed };
         Some((super::tensor_proto::read(proto).ok()?, wiring(encoding)))
     };
+    let is_default = ir >= 4 && graph.input.iter().any(|input| input.name.as_deref() == Some(name));
+    let initializer = graph.initializer.iter().find(|proto| proto.name.as_deref() == Some(name));
     let (tensor, wiring) = if let Some(tensor) = fed {
-        (tensor, Wiring::Input(declared(name, graph)))
-    } else if let Some(proto) = graph.initializer.iter().find(|proto| proto.name.as_deref() == Some(name)) {
-        read(proto, Wiring::Initializer)?
+        (tensor, initializer.map_or_else(|| Wiring::Input(declared(name, graph)), |_| Wiring::Default(Fed::Operand)))
+    } else if let Some(proto) = initializer {
+        // Of strings there is but one encoding. Of other types the typed one matters more than that it could be fed.
+        let is_usual = proto.raw_data.is_some() || !proto.string_data.is_empty();
+        let wiring = if is_default && is_usual { |_| Wiring::Default(Fed::Nothing) } else { Wiring::Initializer };
+        read(proto, wiring)?
     } else {
         let node = graph.node.iter().find(|node| node.output.iter().any(|output| output == name))?;
         let value = node.attribute.iter().find(|attribute| attribute.r#type == Some(attribute_type::TENSOR))?;

@@ -1,11 +1,12 @@
 //! The layout that ONNX keeps test data in, such as the backend tests of the `onnx` package: a folder with a `model.onnx`,
-//! and beside it folders `test_data_set_N`, each with a tensor for every graph input, `input_K.pb`, and one for every graph
-//! output, `output_K.pb`.
+//! and beside it folders `test_data_set_N`, each with a tensor for every graph input that is fed, `input_K.pb`, and one for
+//! every graph output, `output_K.pb`. A graph input that has a default, an initializer of its name, need not be fed.
 //!
 //! Files come from anywhere, so their sizes are looked at before memory is taken for them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use prost::Message;
@@ -49,7 +50,9 @@ pub enum TestDataError {
 #[derive(Debug)]
 pub struct Folder {
     model: Vec<u8>,
-    /// The graph inputs that are fed.
+    /// The graph inputs that have to be fed.
+    required: Vec<ValueInfoProto>,
+    /// All graph inputs that can be fed: those that have a default too, from IR 4 on.
     inputs: Vec<ValueInfoProto>,
     /// How many graph outputs there are.
     outputs: usize,
@@ -115,8 +118,11 @@ impl Folder {
             return Err(TestDataError::Broken { path: path.to_owned(), what });
         }
         data_sets.sort_unstable();
+        let required = required_inputs(&graph);
+        let is_overridable = proto.ir_version.is_some_and(|ir| ir >= 4);
         Ok(Folder {
-            inputs: fed_inputs(&graph),
+            inputs: if is_overridable { graph.input.clone() } else { required.clone() },
+            required,
             outputs: graph.output.len(),
             model,
             data_sets: data_sets.into_iter().map(|(_, folder)| folder).collect(),
@@ -128,19 +134,41 @@ impl Folder {
     /// # Errors
     /// If a file cannot be read or is no tensor, or the files are not those of the graph. The error names the file.
     pub fn data_set(&self, path: &Path) -> Result<DataSet, TestDataError> {
-        let inputs = tensors(path, INPUT, self.inputs.len())?;
-        for ((path, tensor), declared) in inputs.iter().zip(&self.inputs) {
-            check_feed(tensor, declared).map_err(|what| TestDataError::Broken { path: path.clone(), what })?;
+        let inputs = tensors(path, INPUT, self.required.len()..=self.inputs.len())?;
+        let fed = self.fed(&inputs).ok_or_else(|| {
+            let (there, needed, all) = (inputs.len(), self.required.len(), self.inputs.len());
+            let what = format!(
+                "there are {there} files {INPUT}K{ENDING}, and {needed} of the model's {all} inputs have to be fed: which of \
+                 the others are fed, the names of the tensors do not say"
+            );
+            TestDataError::Broken { path: path.to_owned(), what }
+        })?;
+        for (file, declared) in inputs.iter().zip(&fed) {
+            let broken = |what| TestDataError::Broken { path: file.path.clone(), what };
+            check_feed(&file.tensor, declared).map_err(broken)?;
         }
-        let names = self.inputs.iter().map(|input| input.name.as_deref().unwrap_or_default().into());
-        let inputs = inputs.into_iter().map(|(_, tensor)| tensor);
+        let names = fed.into_iter().map(|input| input.name.as_deref().unwrap_or_default().into());
+        let feeds = names.zip(inputs.into_iter().map(|file| file.tensor)).collect();
         let outputs = if count(path, OUTPUT)? == 0 {
             None
         } else {
-            Some(tensors(path, OUTPUT, self.outputs)?.into_iter().map(|(_, tensor)| tensor).collect())
+            let outputs = tensors(path, OUTPUT, self.outputs..=self.outputs)?;
+            Some(outputs.into_iter().map(|file| file.tensor).collect())
         };
-        let feeds = names.zip(inputs).collect();
         Ok(DataSet { job: Job { model: self.model.as_slice().into(), feeds, continues: false }, outputs })
+    }
+
+    /// The graph inputs that files are for: those that have to be fed, or all of them, in order; or else those that the
+    /// tensors are named after.
+    fn fed(&self, files: &[TensorFile]) -> Option<Vec<&ValueInfoProto>> {
+        let in_order = [&self.required, &self.inputs].into_iter().find(|inputs| inputs.len() == files.len());
+        if let Some(inputs) = in_order {
+            return Some(inputs.iter().collect());
+        }
+        let named = |file: &TensorFile| self.inputs.iter().find(|input| input.name == file.name);
+        let fed: Vec<&ValueInfoProto> = files.iter().map(named).collect::<Option<_>>()?;
+        let is_fed_once = |input: &ValueInfoProto| fed.iter().filter(|fed| fed.name == input.name).count() == 1;
+        (self.required.iter().all(is_fed_once) && fed.iter().all(|fed| is_fed_once(fed))).then_some(fed)
     }
 }
 
@@ -163,8 +191,8 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     Ok(())
 }
 
-/// The graph inputs that are fed: the others have their values in the model.
-fn fed_inputs(graph: &GraphProto) -> Vec<ValueInfoProto> {
+/// The graph inputs that have to be fed: the others have their values in the model.
+fn required_inputs(graph: &GraphProto) -> Vec<ValueInfoProto> {
     let is_initialized = |input: &&ValueInfoProto| graph.initializer.iter().any(|tensor| tensor.name == input.name);
     graph.input.iter().filter(|input| !is_initialized(input)).cloned().collect()
 }
@@ -182,15 +210,23 @@ fn check_type(kind: &str, value: &ValueInfoProto) -> Result<(), String> {
     }
 }
 
-/// The tensors of a data set with their paths, as many as the model has.
-fn tensors(data_set: &Path, kind: &str, wanted: usize) -> Result<Vec<(PathBuf, Tensor)>, TestDataError> {
+/// A tensor in a file.
+struct TensorFile {
+    path: PathBuf,
+    /// What the tensor is called.
+    name: Option<String>,
+    tensor: Tensor,
+}
+
+/// The tensors of a data set, as many as the model has.
+fn tensors(data_set: &Path, kind: &str, wanted: RangeInclusive<usize>) -> Result<Vec<TensorFile>, TestDataError> {
     let there = count(data_set, kind)?;
-    if there != wanted {
+    if !wanted.contains(&there) {
+        let wanted = if there < *wanted.start() { wanted.start() } else { wanted.end() };
         let what = format!("there are {there} files {kind}K{ENDING}, and the model has {wanted}");
         return Err(TestDataError::Broken { path: data_set.to_owned(), what });
     }
-    let paths = (0..there).map(|index| data_set.join(format!("{kind}{index}{ENDING}")));
-    paths.map(|path| tensor(&path).map(|tensor| (path, tensor))).collect()
+    (0..there).map(|index| tensor(data_set.join(format!("{kind}{index}{ENDING}")))).collect()
 }
 
 fn count(data_set: &Path, kind: &str) -> Result<usize, TestDataError> {
@@ -210,10 +246,11 @@ fn numbered(path: &Path, prefix: &str, ending: &str) -> Option<u64> {
 }
 
 /// The tensor in a file.
-fn tensor(path: &Path) -> Result<Tensor, TestDataError> {
-    let broken = |what: String| TestDataError::Broken { path: path.to_owned(), what };
-    let proto = TensorProto::decode(&read(path)?[..]).map_err(|error| broken(format!("not a tensor: {error}")))?;
-    tensor_proto::read(&proto).map_err(|error| broken(error.to_string()))
+fn tensor(path: PathBuf) -> Result<TensorFile, TestDataError> {
+    let broken = |what: String| TestDataError::Broken { path: path.clone(), what };
+    let proto = TensorProto::decode(&read(&path)?[..]).map_err(|error| broken(format!("not a tensor: {error}")))?;
+    let tensor = tensor_proto::read(&proto).map_err(|error| broken(error.to_string()))?;
+    Ok(TensorFile { path, name: proto.name, tensor })
 }
 
 /// Whether a tensor is as the model declares it. One that is not would be held against whoever runs it.
@@ -253,4 +290,49 @@ fn read(path: &Path) -> Result<Vec<u8>, TestDataError> {
         size = bytes.len() as u64;
     }
     if size > MAX_FILE { Err(TestDataError::TooLarge { path: path.to_owned(), size }) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Case;
+    use crate::model::job;
+
+    fn written(line: &str) -> (tempfile::TempDir, Job) {
+        let case: Case = line.parse().unwrap();
+        let (folder, job) = (tempfile::tempdir().unwrap(), job(&case, &case.tensors()));
+        write(folder.path(), &job, None).unwrap();
+        (folder, job)
+    }
+
+    fn read_back(folder: &Path) -> Result<Vec<(std::sync::Arc<str>, Tensor)>, TestDataError> {
+        let folder = Folder::open(folder)?;
+        Ok(folder.data_set(&folder.data_sets[0])?.job.feeds)
+    }
+
+    #[test]
+    fn what_is_fed_is_read_back_whichever_inputs_have_a_default() {
+        const WIRINGS: [&str; 4] = ["", ":initializer", ":default", ":default(overridden)"];
+        for opset in [8, 14] {
+            for (data, shape) in WIRINGS.iter().flat_map(|data| WIRINGS.map(|shape| (data, shape))) {
+                let line = format!("Reshape@{opset} float[2,3]{data} int64[2]{{3,2}}{shape}");
+                let (folder, job) = written(&line);
+                assert_eq!(read_back(folder.path()).unwrap(), job.feeds, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_no_input_is_an_error() {
+        let (folder, _) = written("Reshape@14 float[2,3]:default int64[2]{3,2}:default(overridden)");
+        let input = folder.path().join("test_data_set_0/input_0.pb");
+        let proto = tensor_proto::write("another", &Tensor::vector(&[3, 2]), Encoding::Raw);
+        fs::write(&input, proto.encode_to_vec()).unwrap();
+        let error = read_back(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("the names of the tensors do not say"), "{error}");
+        let (folder, _) = written("Flatten@8 float[2,3]:initializer");
+        fs::write(folder.path().join("test_data_set_0/input_0.pb"), proto.encode_to_vec()).unwrap();
+        let error = read_back(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("there are 1 files input_K.pb, and the model has 0"), "{error}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
 
-use super::{Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version, int};
+use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version, int};
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static FLATTEN: Operator = Operator {
@@ -15,7 +15,7 @@ pub(super) static FLATTEN: Operator = Operator {
         version(24, ElementType::Float8e8m0),
         version(25, ElementType::Uint2),
     ],
-    rules: &[Rule::AxisRange, Rule::NegativeAxis, Rule::ScalarAxis, Rule::ScalarData],
+    rules: &[Rule::AxisRange, Rule::NegativeAxis, Rule::ScalarAxis],
     catalogue: include_str!("../../corpus/catalogue/flatten.txt"),
     execute,
     output_rank: |_| Some(2),
@@ -48,9 +48,6 @@ fn execute(call: &Call) -> Expectation {
         return Expectation::Reject { rule: Rule::NegativeAxis, lenient: in_range.map(|matrix| vec![matrix]) };
     }
     match (in_range, data.rank()) {
-        (Some(matrix), 0) => {
-            Expectation::unspecified(Rule::ScalarData, [Answer::Outputs(vec![matrix]), Answer::Refusal])
-        }
         (Some(matrix), _) => Expectation::Defined(vec![matrix]),
         (None, 0) => {
             Expectation::Reject { rule: Rule::ScalarAxis, lenient: flatten(data, 0).map(|matrix| vec![matrix]) }

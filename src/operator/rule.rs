@@ -19,7 +19,6 @@ pub enum Rule {
     AxisRange,
     NegativeAxis,
     ScalarAxis,
-    ScalarData,
     SeveralInferred,
     BelowMinusOne,
     ZeroPastRank,
@@ -50,7 +49,7 @@ const fn text(id: &'static str, sentence: &'static str, source: &'static str) ->
 }
 
 impl Rule {
-    pub const ALL: [Rule; 25] = {
+    pub const ALL: [Rule; 24] = {
         use Rule::*;
         [
             NotInOpset,
@@ -65,7 +64,6 @@ impl Rule {
             AxisRange,
             NegativeAxis,
             ScalarAxis,
-            ScalarData,
             SeveralInferred,
             BelowMinusOne,
             ZeroPastRank,
@@ -132,11 +130,6 @@ impl Rule {
                 "scalar-axis",
                 "The rank of a scalar is 0, so 0 is the only axis that is in range; the default is 1.",
                 "Flatten, attribute `axis` (U7)",
-            ),
-            Rule::ScalarData => text(
-                "scalar-data",
-                "\"A tensor of rank >= axis.\" A scalar with axis 0 is one, though no text names the case.",
-                "Flatten, input `input` (U7)",
             ),
             Rule::SeveralInferred => text(
                 "several-inferred",

@@ -209,3 +209,28 @@ fn refusal(rule: Rule) -> Execution {
     let outcome = Outcome::Refused { stage: Stage::Run, reason };
     Execution::without_answer(outcome, format!("{rule}: {}", rule.text().sentence))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Case;
+    use crate::model;
+
+    #[test]
+    fn what_is_fed_holds_over_the_default() {
+        let row = &super::super::select(Some("in-house")).unwrap()[0];
+        for line in [
+            "Flatten@28 float[2,3]:default",
+            "Flatten@28 float[2,3]:default(overridden)",
+            "Reshape@28 float[2,3]:default(overridden) int64[2]{3,2}:default(overridden)",
+        ] {
+            let case: Case = line.parse().unwrap();
+            let job = model::job(&case, &case.tensors());
+            let expected = case.expectation(&case.tensors());
+            let Outcome::Answer(outputs) = (KIND.open)(row).unwrap().execute(&job).outcome else { panic!("{line}") };
+            let given: Vec<Tensor> = outputs.into_iter().map(|output| output.tensor).collect();
+            assert_eq!(expected.outputs(), Some(&given[..]), "{line}");
+            assert_eq!(demand(&job), Ok(expected), "{line}");
+        }
+    }
+}

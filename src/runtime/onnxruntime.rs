@@ -54,6 +54,7 @@ const PHRASES: &[Phrase] = {
         (&["InvalidGraph:", "Type Error: Type", "of input parameter", "is invalid"], Refused(Reason::ElementType)),
         (&["SafeIntOnOverflow"], Refused(Reason::Size)),
         (&["The requested shape has too many elements"], Refused(Reason::Size)),
+        (&["The input shape has too many elements"], Refused(Reason::Size)),
         (&["[ShapeInferenceError]", "Dimension product overflow"], Refused(Reason::Size)),
         (&["[ShapeInferenceError]", "for attribute 'axis'"], Refused(Reason::Value)),
         (&["[ShapeInferenceError]", "Dimension could not be inferred"], Refused(Reason::Value)),
@@ -352,6 +353,27 @@ mod tests {
     use super::*;
     use crate::case::Case;
     use crate::model::{self, proto::ModelProto};
+
+    #[test]
+    fn a_default_is_used_where_nothing_is_fed_and_what_is_fed_holds_over_it() {
+        for configuration in KIND.configurations {
+            let row = &super::super::select(Some(&format!("onnxruntime/{configuration}"))).unwrap()[0];
+            let mut runtime = open(row).unwrap();
+            for line in [
+                "Flatten@26 float[2,3]:default",
+                "Flatten@26 float[2,3]:default(overridden)",
+                "Flatten@8 float[2,3]:default(overridden)",
+                "Reshape@26 float[2,3]:default(overridden) int64[2]{3,2}:default(overridden)",
+                "Reshape@26 float[2,3]:default(overridden) int64[2]{3,2}:default",
+            ] {
+                let case: Case = line.parse().unwrap();
+                let execution = runtime.execute(&model::job(&case, &case.tensors()));
+                let expected = case.expectation(&case.tensors());
+                let expected = expected.outputs().map(|outputs| outputs.iter().cloned().map(Output::new).collect());
+                assert_eq!(Some(execution.outcome), expected.map(Outcome::Answer), "{line}: {}", execution.message);
+            }
+        }
+    }
 
     /// What is not read here is a gap here, and no refusal of onnxruntime.
     #[test]

@@ -135,6 +135,8 @@ pub enum Gap {
     BackedOff,
     /// An operator whose input is not a constant of the model.
     VariableInput,
+    /// Feeding a graph input that has a default.
+    Overriding,
 }
 
 impl Gap {

@@ -174,6 +174,10 @@ impl TractRuntime {
     fn plan(&self, read: &mut Result<InferenceModel, Execution>, job: &Job) -> Result<Loaded, Execution> {
         let read = read.as_mut().map_err(|execution| execution.clone())?;
         let failed = |execution| Execution { is_of_model: !self.pin, ..execution };
+        if let Some(name) = default_that_is_fed(read, job) {
+            let message = format!("the input {name} has a default, which becomes a constant, and cannot be fed");
+            return Err(Execution::without_answer(Outcome::Unsupported(Gap::Overriding), message));
+        }
         // By place: where the first node is left out as one that does nothing, the input takes the name of its output.
         let inputs: Vec<String> = read.inputs.iter().map(|outlet| read.node(outlet.node).name.clone()).collect();
         let (typed, declared, symbols) = done(Stage::Load, None, || {
@@ -205,6 +209,12 @@ impl TractRuntime {
         };
         Ok(Loaded { plan: Box::new(run), declared })
     }
+}
+
+/// A graph input that is fed though tract has made a constant of it, as it does of each that has a default.
+fn default_that_is_fed<'a>(read: &InferenceModel, job: &'a Job) -> Option<&'a str> {
+    let is_input = |name: &str| read.inputs.iter().any(|outlet| read.node(outlet.node).name == name);
+    job.feeds.iter().map(|(name, _)| &**name).find(|name| !is_input(name))
 }
 
 /// Declares each input as the type and dims that it is fed.
@@ -340,6 +350,26 @@ mod tests {
         let message = native(&tensor).unwrap_err().to_string();
         let outcome = Execution::failure(Stage::Run, message, PHRASES, None).outcome;
         assert_eq!(outcome, Outcome::Unsupported(Gap::ElementType));
+    }
+
+    #[test]
+    fn an_input_that_has_a_default_cannot_be_fed() {
+        use crate::case::Case;
+        use crate::model;
+        for configuration in KIND.configurations {
+            let row = &super::super::select(Some(&format!("tract/{configuration}"))).unwrap()[0];
+            let mut runtime = (KIND.open)(row).unwrap();
+            let mut outcome = |line: &str| {
+                let case: Case = line.parse().unwrap();
+                runtime.execute(&model::job(&case, &case.tensors())).outcome
+            };
+            assert!(matches!(outcome("Flatten@13 float[2,3]:default"), Outcome::Answer(_)));
+            for line in
+                ["Flatten@13 float[2,3]:default(overridden)", "Reshape@13 float[2,3] int64[1]{6}:default(overridden)"]
+            {
+                assert_eq!(outcome(line), Outcome::Unsupported(Gap::Overriding), "{line}");
+            }
+        }
     }
 
     #[test]

@@ -155,6 +155,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Gap::LeftOut => "was left out, since a case like it had ended its process",
             Gap::BackedOff => "was left out, since most of its jobs had ended its process",
             Gap::VariableInput => "needs a constant where the model has an input",
+            Gap::Overriding => "cannot feed an input that has a default",
         },
     }
 }

@@ -33,7 +33,6 @@ const fn fitting(rule: Rule) -> &'static [Reason] {
         | Rule::ZeroAndInferred
         | Rule::CopiedZeroAndInferred
         | Rule::AllowzeroValue => &[Reason::Value, Reason::Size, Reason::Inference],
-        Rule::ScalarData => &[Reason::Value],
         Rule::NotInOpset | Rule::Unranked => &[Reason::Graph],
     }
 }

@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 
 use super::values::{self, MAX_DRAWN};
 use super::{ENOUGH, Generated, Intent, entropy};
-use crate::case::{Case, Declared, Operand, Wiring};
+use crate::case::{Case, Declared, Fed, Operand, Wiring};
 use crate::operator::{AttributeValue, Expectation, Role};
 use crate::tensor::product;
 
@@ -20,10 +20,15 @@ impl Generated {
     pub fn is_open(&self) -> bool {
         let is_low = self.case.data().is_some_and(|data| data.dims.len() <= MAX_FAMILY_RANK);
         let may_be_answered = !matches!(self.expectation, Expectation::Reject { .. });
-        let mut operands = by_role(&self.case).map(|(role, place)| (role, self.case.operands[place].as_ref()));
+        let operands = || by_role(&self.case).map(|(role, place)| (role, self.case.operands[place].as_ref()));
+        // What the model holds in place of an overridden target shape depends on the dims of the data.
+        let is_overridden = |(role, operand): (Role, Option<&Operand>)| {
+            role == Role::TargetShape && operand.is_some_and(|operand| operand.wiring == Wiring::Default(Fed::Operand))
+        };
         is_low
             && may_be_answered
-            && operands.any(|(role, operand)| operand.is_some_and(|operand| is_open(role, operand)))
+            && !operands().any(is_overridden)
+            && operands().any(|(role, operand)| operand.is_some_and(|operand| is_open(role, operand)))
     }
 
     /// Case `index` of a seed if it is to have the model of this one, which is open: one of its family. Most of a family are
@@ -73,7 +78,11 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         let Some(operand) = fed.operands[place].as_mut().filter(|operand| is_open(role, operand)) else { continue };
         if role == Role::TargetShape {
             let length = usize::try_from(operand.dims[0]).unwrap_or(1);
-            let mut target = values::target_of_length(u, &dims, allowzero(case), length)?;
+            let mut target = if !dims.contains(&0) && u.ratio(1, 25)? {
+                values::division_of_length(u, &dims, length)?
+            } else {
+                values::target_of_length(u, &dims, allowzero(case), length)?
+            };
             if u.ratio(1, 4)? {
                 let position = u.choose_index(length)?;
                 target[position] = *u.choose(&values::wild_sizes(&dims))?;

@@ -354,7 +354,7 @@ mod tests {
             }
             seen[3].insert(Features::of(&case).to_string());
         }
-        assert_eq!((seen[0].len(), seen[1].len(), seen[2].len()), (9, 8, 26));
+        assert_eq!((seen[0].len(), seen[1].len(), seen[2].len()), (9, 10, 26));
         assert!(seen[3].len() > 5000, "{} sets of features", seen[3].len());
     }
 

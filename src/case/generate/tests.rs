@@ -1,12 +1,13 @@
 //! The generator held to its promises, over many cases of a fixed seed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use prost::Message;
 
 use super::*;
 use crate::model;
 use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
+use crate::tensor::product;
 
 const SEED: u64 = 7;
 const CASES: u64 = 200_000;
@@ -27,9 +28,7 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
         };
         *kinds.entry(kind).or_default() += 1;
         let kept = match intent {
-            Intent::Valid => {
-                matches!(expectation, Expectation::Defined(_)) || expectation.rule() == Some(Rule::ScalarData)
-            }
+            Intent::Valid => matches!(expectation, Expectation::Defined(_)),
             Intent::Rule(rule) => expectation.rule() == Some(rule),
             Intent::Wild | Intent::Given => true,
         };
@@ -70,6 +69,43 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
     }
     assert!(kinds["valid"] * 100 >= CASES * 60, "{kinds:?}");
     assert!(kinds["invalid"] * 100 >= CASES * 15, "{kinds:?}");
+}
+
+#[test]
+fn a_size_is_inferred_by_every_divisor_up_to_128_and_by_some_beyond() {
+    let generator = Generator::new(vec!["Reshape".parse().unwrap()]);
+    let mut divisors: BTreeMap<u64, u32> = BTreeMap::new();
+    for index in 0..CASES {
+        let generated = generator.case(SEED + 3, index);
+        let Expectation::Defined(outputs) = &generated.expectation else { continue };
+        let place = target(&generated).and_then(|target| target.iter().position(|&d| d == -1));
+        if let (Some(place), false) = (place, outputs[0].is_empty()) {
+            let known = outputs[0].dims().iter().enumerate().filter(|(other, _)| *other != place);
+            *divisors.entry(known.map(|(_, &d)| d.cast_unsigned()).product()).or_default() += 1;
+        }
+        let most = usize::try_from(values::MAX_DRAWN).unwrap();
+        assert!(generated.tensors.iter().flatten().all(|tensor| tensor.len() <= most), "{}", generated.case);
+    }
+    let missed: Vec<u64> = (1..=128).filter(|divisor| divisors.get(divisor).is_none_or(|&n| n < 5)).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+    let primes = [131, 251, 257, 509, 521, 1021, 2039, 4093];
+    let missed: Vec<u64> = primes.into_iter().filter(|prime| !divisors.contains_key(prime)).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn a_family_divides_by_many_numbers_too() {
+    let case: Case = "Reshape@14 float[2,3]:input(symbolic) int64[2]{2,-1}".parse().unwrap();
+    let first = Generated { family: Some(0), ..Generated::given(case) };
+    let mut divisors: BTreeSet<i64> = BTreeSet::new();
+    for index in 0..20_000 {
+        let relative = first.relative(SEED, index);
+        if let (Intent::Valid, Some(&[known, -1] | &[-1, known])) = (relative.intent, target(&relative).as_deref()) {
+            divisors.insert(known);
+        }
+    }
+    assert!(divisors.iter().filter(|&&divisor| divisor > 128).count() >= 5, "{divisors:?}");
+    assert!(divisors.len() > 100, "{divisors:?}");
 }
 
 /// A class of boundary: whether a case is in it.
@@ -147,6 +183,15 @@ const BOUNDARIES: &[Boundary] = &[
     ("a zero in the middle", |g| dims(g).is_some_and(|d| d.len() > 2 && d[1..d.len() - 1].contains(&0))),
     ("a zero at the end", |g| dims(g).is_some_and(|d| d.len() > 2 && d.ends_with(&[0]))),
     ("two zeros", |g| dims(g).is_some_and(|d| d.iter().filter(|&&d| d == 0).count() == 2)),
+    ("a zero beside dims that pass 16 bits", |g| {
+        let beside = dims(g).filter(|d| d.contains(&0)).and_then(|d| product(d.iter().copied().filter(|&d| d != 0)));
+        matches!(g.expectation, Expectation::Defined(_)) && beside.is_some_and(|n| n > 1 << 16)
+    }),
+    ("a zero-size target that passes 16 bits", |g| {
+        let large = target(g).is_some_and(|t| t.iter().any(|&d| d > 1 << 16));
+        g.intent == Intent::Valid && large
+    }),
+    ("a prime factor that few draws have", |g| dims(g).is_some_and(|d| d.contains(&61) || d.contains(&113))),
     ("dims that pass 63 bits beside a zero", |g| g.expectation.rule() == Some(Rule::VastDims)),
     ("an axis of 0", |g| axis(g, |a| a == 0)),
     ("an axis of 1", |g| axis(g, |a| a == 1)),
@@ -313,10 +358,10 @@ fn a_seed_gives_the_same_cases_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    Flatten@20 axis=-2 float[1,1]:special:input(symbolic)
-    Flatten@12 axis=-3 uint2[17,3,1]:input(shared)
-    Shape@9 float[0,64]:special
-    Reshape@24 int16[32,1]:special:initializer(typed) int64[6]{2,2,1,1,4,2}
+    Flatten@20 axis=-1 int8[1,1]:random(345):input(symbolic)
+    Flatten@12 _
+    Shape@9 double[17,64]:special
+    Reshape@24 int8[1,4]:special:initializer(typed) int64[1]{-1}:input(shared)
     Shape@14 float16[]:initializer(typed)
     ");
 }

@@ -200,7 +200,6 @@ fn ruled(case: &Case, rule: Rule) -> (Vec<Quote>, String) {
             vec![],
             "The input is a scalar, of rank 0: 0 is the only `axis` in that range, and the default is 1.".to_owned(),
         ),
-        Rule::ScalarData => (vec![], "The input is a scalar, of rank 0.".to_owned()),
         Rule::SeveralInferred => (vec![], "Here there is more than one.".to_owned()),
         Rule::BelowMinusOne => {
             let quote = Quote::operator(case, quoted(Rule::SeveralInferred).unwrap_or_default());

@@ -1,6 +1,6 @@
 //! What was seen, in words that need no term of this project.
 
-use crate::case::{Case, Declared, Encoding, Wiring, describe};
+use crate::case::{Case, Declared, Encoding, Fed, Wiring, describe};
 use crate::finding::report::code;
 use crate::model::Job;
 use crate::operator::{Answer, Expectation, OPERATORS, Operator};
@@ -143,6 +143,8 @@ pub(super) const fn wiring(wiring: Wiring) -> &'static str {
         Wiring::Initializer(Encoding::Typed) => "initializers (typed field, such as `float_data`)",
         Wiring::Constant(Encoding::Raw) => "Constant nodes (`raw_data`)",
         Wiring::Constant(Encoding::Typed) => "Constant nodes (typed field)",
+        Wiring::Default(Fed::Nothing) => "graph inputs with a default, not fed",
+        Wiring::Default(Fed::Operand) => "graph inputs with a default, fed",
     }
 }
 

@@ -1,0 +1,107 @@
+//! What an initializer holds that is the default of a graph input which is fed.
+
+use super::Case;
+use super::contents::own_bits;
+use crate::operator::{Expectation, Role};
+use crate::tensor::{Elements, Strings, Tensor, product};
+
+impl Case {
+    /// What the initializer of an operand holds that overrides it: a tensor of the same type and dims, so that a runtime
+    /// which takes it for the operand gives another answer, as far as there is such a tensor. `tensors` are those of the
+    /// operands; `None` if the operand is left out.
+    pub fn overridden(&self, place: usize, tensors: &[Option<Tensor>]) -> Option<Tensor> {
+        let fed = tensors.get(place)?.as_ref()?;
+        let role = self.version().and_then(|version| version.inputs.get(place)).map(|spec| spec.role);
+        match (role, fed.int64s()) {
+            (Some(Role::TargetShape), Some(target)) => Some(self.other_target(place, tensors, fed, &target)),
+            _ => Some(complement(fed)),
+        }
+    }
+
+    /// Another target shape that the data can take, so that nobody can refuse the model for its default. The one that is
+    /// fed, if there is none.
+    fn other_target(&self, place: usize, tensors: &[Option<Tensor>], fed: &Tensor, target: &[i64]) -> Tensor {
+        let count = self.data().and_then(|data| i64::try_from(product(data.dims.iter().copied())?).ok());
+        let all_at = |at: usize| {
+            let mut target = vec![1; fed.len()];
+            *target.get_mut(at)? = count?;
+            Some(target)
+        };
+        let reversed = target.iter().rev().copied().collect();
+        let candidates = [all_at(0), all_at(fed.len().wrapping_sub(1)), Some(reversed)];
+        let demanded = |target: &Tensor| {
+            let mut tensors = tensors.to_vec();
+            tensors[place] = Some(target.clone());
+            self.operator.evaluate(self.opset, &self.attributes, &tensors)
+        };
+        let own = demanded(fed);
+        let is_other = |target: &Tensor| matches!(demanded(target), other @ Expectation::Defined(_) if other != own);
+        let candidates = candidates.into_iter().flatten();
+        let mut shaped = candidates.filter_map(|target| Tensor::vector(&target).with_dims(fed.dims().to_vec()).ok());
+        shaped.find(is_other).unwrap_or_else(|| fed.clone())
+    }
+}
+
+/// A tensor that differs in every element, and has no NaN where there is one.
+fn complement(tensor: &Tensor) -> Tensor {
+    let (element_type, dims) = (tensor.element_type(), tensor.dims().to_vec());
+    let made = match tensor.elements() {
+        Elements::Strings(strings) => Tensor::from_strings(dims, strings.iter().map(other_string).collect::<Strings>()),
+        Elements::Packed(_) => {
+            let own = own_bits(element_type);
+            let other = |bits: u128| if element_type.is_nan(bits) { 0 } else { !bits & own };
+            let elements = (0..tensor.len()).map(|index| other(tensor.element_bits(index)));
+            Tensor::from_element_bits(element_type, dims, elements)
+        }
+    };
+    made.unwrap_or_else(|_| tensor.clone())
+}
+
+fn other_string(string: &[u8]) -> Vec<u8> {
+    [b"not ", string].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{Difference, ElementType, differences};
+
+    fn overridden(line: &str, place: usize) -> (Tensor, Tensor) {
+        let case: Case = line.parse().unwrap();
+        let tensors = case.tensors();
+        let default = case.overridden(place, &tensors).unwrap();
+        (tensors[place].clone().unwrap(), default)
+    }
+
+    #[test]
+    fn every_element_of_the_data_is_another() {
+        for element_type in ElementType::ALL {
+            for contents in ["", ":special", ":random(7)"] {
+                let (fed, default) = overridden(&format!("Flatten@28 {element_type}[7,3]{contents}"), 0);
+                assert_eq!((fed.element_type(), fed.dims()), (default.element_type(), default.dims()));
+                let found = differences(&fed, &default);
+                assert!(matches!(found[..], [Difference::Values(_)]), "{element_type}{contents}: {found:?}");
+                let differs = |index: usize| match (fed.elements(), default.elements()) {
+                    (Elements::Strings(fed), Elements::Strings(default)) => fed[index] != default[index],
+                    _ => fed.element_bits(index) != default.element_bits(index),
+                };
+                assert!((0..fed.len()).all(differs), "{element_type}{contents}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_target_is_valid_and_gives_another_answer() {
+        let target = |line: &str| overridden(line, 1).1.int64s().unwrap();
+        assert_eq!(target("Reshape@28 float[2,3] int64[2]{3,2}"), [6, 1]);
+        assert_eq!(target("Reshape@28 float[2,3] int64[2]{6,1}"), [1, 6]);
+        assert_eq!(target("Reshape@28 float[2,3] int64[2]{-1,1}"), [1, 6], "[6,1] gives the same");
+        assert_eq!(target("Reshape@28 float[0,3] int64[2]{0,3}"), [0, 1]);
+        assert_eq!(target("Reshape@28 float[3,0] int64[2]{3,0}"), [1, 0], "the 0 of [0,1] copies a 3");
+        assert_eq!(target("Reshape@28 float[2,3] int64[1]{6}"), [6], "there is no other of this length");
+        assert_eq!(target("Reshape@28 float[] int64[0]{}"), [0; 0]);
+        assert_eq!(target("Reshape@28 float[2,3] int64[1]{7}"), [6], "nobody may refuse the default");
+        let (fed, default) = overridden("Reshape@28 float[2] int32[1]", 1);
+        assert_ne!(fed, default, "what is no target shape is data");
+    }
+}
