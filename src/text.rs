@@ -20,11 +20,12 @@ pub(crate) fn cut(message: &str, longest: usize) -> String {
 /// How long the gist of a message is, at most.
 const GIST: usize = 80;
 
-/// What a message says whatever the values: its last clause, without numbers, and without what is in brackets or in quotes.
+/// What a message says whatever the values: its last clause that has words, without numbers, and without what is in brackets or in quotes.
 pub(crate) fn gist(message: &str) -> String {
     let line = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let clauses = line.split(": ").map(without_values);
-    cut(&clauses.filter(|clause| !clause.is_empty()).last().unwrap_or_default(), GIST)
+    let has_words = |clause: &String| clause.chars().any(char::is_alphabetic);
+    cut(&clauses.filter(has_words).last().unwrap_or_default(), GIST)
 }
 
 /// A text without numbers, and without what is in brackets or in quotes.
@@ -70,6 +71,7 @@ mod tests {
             ("ValueError: cannot reshape array of size 6 into shape (4,)", "cannot reshape array of size into shape"),
             ("Error: it doesn't fit:\n  node 'x_3': dim 7 of [2, 3]\n", "dim of"),
             ("plain", "plain"),
+            ("cannot unify dims: 1,2: [3], 4", "cannot unify dims"),
             ("[ONNXRuntimeError] : 2 : [1,2]", ""),
             ("", ""),
         ] {

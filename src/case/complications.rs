@@ -1,13 +1,28 @@
-//! Cases with the same expectation as a given one and one special thing more. Where a defect does not show in one of them, the
-//! absence of that thing belongs to what triggers the defect.
+//! Cases with one special thing more than a given one. Where a defect does not show in one of them, the absence of that thing
+//! belongs to what triggers the defect.
 
 use super::{Case, Declared, Encoding, Generated, Wiring};
+use crate::operator::{Attribute, AttributeValue, Role};
 
-/// The complications of a case.
-pub fn complications(case: &Case) -> Vec<Case> {
+/// The complications of a case: those with the same expectation, or all of them.
+pub fn complications(case: &Case, with_the_same_expectation: bool) -> Vec<Case> {
+    let all = in_the_model(case).chain(other_entries(case)).chain(axes(case));
+    if !with_the_same_expectation {
+        return all.collect();
+    }
     let expectation = Generated::given(case.clone()).expectation;
-    let all = in_the_model(case).chain(other_entries(case));
     all.filter(|other| Generated::given(other.clone()).expectation == expectation).collect()
+}
+
+/// An axis is given where there is none.
+fn axes(case: &Case) -> impl Iterator<Item = Case> {
+    let specs = case.version().map_or(&[][..], |version| version.attributes);
+    let is_left_out = |name: &str| case.attributes.iter().all(|attribute| attribute.name != name);
+    specs.iter().filter(move |spec| spec.role == Role::Axis && is_left_out(spec.name)).map(|spec| {
+        let mut other = case.clone();
+        other.attributes.push(Attribute { name: spec.name.to_owned(), value: AttributeValue::Int(0) });
+        other
+    })
 }
 
 /// What is fed is part of the model: one operand at a time.
@@ -22,16 +37,21 @@ fn in_the_model(case: &Case) -> impl Iterator<Item = Case> {
     })
 }
 
-/// An entry of the target shape is inferred, or copied.
+/// An entry of the target shape is inferred, or copied; or there is one more beside an entry that is inferred.
 fn other_entries(case: &Case) -> impl Iterator<Item = Case> {
     let target = case.target().unwrap_or_default();
     let fixed: Vec<usize> = (0..target.len()).filter(|&entry| target[entry] > 0).take(MOST_ENTRIES).collect();
     let special: Vec<i64> = [-1, 0].into_iter().filter(|special| !target.contains(special)).collect();
-    let changes =
-        special.into_iter().flat_map(move |special| fixed.clone().into_iter().map(move |entry| (entry, special)));
-    changes.map(move |(entry, special)| {
-        let (mut other, mut target) = (case.clone(), target.clone());
+    let changes = special.into_iter().flat_map(|special| fixed.iter().map(move |&entry| (entry, special)));
+    let changed = changes.map(|(entry, special)| {
+        let mut target = target.clone();
         target[entry] = special;
+        target
+    });
+    let divided = target.contains(&-1).then(|| [&target[..], &[2]].concat());
+    let targets: Vec<Vec<i64>> = changed.chain(divided).collect();
+    targets.into_iter().map(|target| {
+        let mut other = case.clone();
         other.set_target(target);
         other
     })
@@ -47,7 +67,7 @@ mod tests {
     #[test]
     fn a_complication_has_the_same_answer_and_more_to_it() {
         let lines = |line: &str| -> Vec<String> {
-            complications(&line.parse().unwrap()).iter().map(ToString::to_string).collect()
+            complications(&line.parse().unwrap(), true).iter().map(ToString::to_string).collect()
         };
         assert_eq!(
             lines("Reshape@28 float[2,3] int64[2]{2,3}"),
@@ -65,6 +85,9 @@ mod tests {
             [""; 0],
             "no other is invalid"
         );
-        assert_eq!(lines("Shape@28 float[3]:input(symbolic)"), [""; 0]);
+        assert_eq!(lines("Size@28 float[3]:input(symbolic)"), [""; 0]);
+        assert_eq!(lines("Flatten@28 float[]"), ["Flatten@28 float[]:initializer"]);
+        let all = complications(&"Flatten@28 float[]".parse().unwrap(), false);
+        assert_eq!(all[1].to_string(), "Flatten@28 axis=0 float[]");
     }
 }

@@ -62,6 +62,8 @@ pub enum Tag {
     Value(&'static str, Size),
     /// An entry of the target shape.
     Target(Size),
+    /// The target shape has a -1 beside sizes that multiply to more than 1, so that a division is needed.
+    Divided,
     /// The target shape is empty.
     EmptyTarget,
 }
@@ -281,6 +283,9 @@ fn operand_tags(tags: &mut Vec<Tag>, place: u8, operand: &Operand) {
 fn target_tags(tags: &mut Vec<Tag>, target: &[i64]) {
     let sizes = target.iter().map(|&entry| Size::of(entry));
     tags.extend(sizes.filter(|size| !matches!(size, Size::One | Size::Many)).map(Tag::Target));
+    if target.contains(&-1) && target.iter().any(|&entry| entry > 1) {
+        tags.push(Tag::Divided);
+    }
     if target.is_empty() {
         tags.push(Tag::EmptyTarget);
     }
@@ -326,6 +331,7 @@ impl fmt::Display for Tag {
             Tag::Doubled => f.write_str("attribute-twice"),
             Tag::Value(name, size) => write!(f, "{name}:{size}"),
             Tag::Target(size) => write!(f, "target-{size}"),
+            Tag::Divided => f.write_str("target-divided"),
             Tag::EmptyTarget => f.write_str("target-empty"),
         }
     }

@@ -361,7 +361,7 @@ impl Known {
     fn features(&self, case: &Case) -> Features {
         let words: Vec<&str> = self.signature_parts().1.split(' ').collect();
         let features = Features::of(case);
-        let added = complications(case).iter().map(Features::of).collect::<Vec<_>>();
+        let added = complications(case, false).iter().map(Features::of).collect::<Vec<_>>();
         let added = added.iter().flat_map(|other| features.added_in(other));
         let without = added.filter(|tag| words.contains(&format!("!{tag}").as_str())).collect();
         let features = features.clone().without(without);

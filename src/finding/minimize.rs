@@ -228,7 +228,8 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     if is_costly(mismatch) {
         return features;
     }
-    let others = complications(case);
+    // A panic is one whatever is expected.
+    let others = complications(case, mismatch.severity() != Severity::Panic);
     let sightings = probe.look_all(&others, &mismatch.runtime);
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for (other, sighting) in others.iter().zip(&sightings) {
