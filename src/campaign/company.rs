@@ -662,7 +662,10 @@ impl<'a> Companies<'a> {
     ) {
         for (company, suspicion) in suspects {
             let alone = |index: usize| done[index].as_ref().map(|(execution, _)| &execution.outcome);
-            let is_answered = |&index: &usize| matches!(alone(index), Some(Outcome::Answer(_)));
+            let is_answered = |&index: &usize| match &done[index] {
+                Some((_, Judgement::Wrong(found))) if found.contains(&Discrepancy::WrongCount) => false,
+                alone => matches!(alone, Some((Execution { outcome: Outcome::Answer(_), .. }, _))),
+            };
             let is_off = |index: usize, part: &Execution| {
                 matches!(members[index].judge(part), Judgement::Wrong(_)) && Some(&part.outcome) != alone(index)
             };
@@ -671,7 +674,11 @@ impl<'a> Companies<'a> {
                     "answers otherwise than alone".to_owned()
                 }
                 Suspicion::Whole(execution) if company.iter().all(is_answered) => {
-                    format!("{}, though each case is answered alone", reaction(&execution.outcome))
+                    let what = match &execution.outcome {
+                        Outcome::Answer(_) => Discrepancy::WrongCount.sentence(),
+                        failed => reaction(failed),
+                    };
+                    format!("{what}, though each case is answered alone")
                 }
                 _ => continue,
             };
