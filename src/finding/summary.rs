@@ -23,7 +23,7 @@ use crate::operator::Rule;
 use crate::percentages::percentages;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// What came of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,7 @@ struct RuntimeReport {
     version: String,
     agreed: u64,
     tolerated: u64,
+    tolerated_for: Vec<Tolerated>,
     unsupported: u64,
     /// Cases that it was not given, since cases like them had ended its process.
     left_out: u64,
@@ -86,6 +87,13 @@ struct RuntimeReport {
     unclassified: u64,
     /// Cells of the coverage of which it answered a case.
     cells_answered: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Tolerated {
+    /// The rule that leaves room, or `nan-payload`.
+    reason: &'static str,
+    count: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -269,6 +277,11 @@ impl RuntimeReport {
             version: runtime.id.version.clone(),
             agreed: runtime.agreed,
             tolerated: runtime.tolerated.values().sum(),
+            tolerated_for: runtime
+                .tolerated
+                .iter()
+                .map(|(tolerance, &count)| Tolerated { reason: tolerance.id(), count })
+                .collect(),
             unsupported: runtime.unsupported() - runtime.left_out(),
             left_out: runtime.left_out(),
             wrong: runtime.wrong,
@@ -373,6 +386,7 @@ mod tests {
             version: "0.23.9".to_owned(),
             agreed: 1,
             tolerated: 2,
+            tolerated_for: ["scalar-data", "nan-payload"].map(|reason| Tolerated { reason, count: 1 }).into(),
             unsupported: 3,
             left_out: 7,
             wrong: 4,
@@ -420,6 +434,8 @@ mod tests {
         | runtime | version | agreed | tolerated | unsupported | left out | wrong | unclassified | cells answered |
         |---|---|---:|---:|---:|---:|---:|---:|---:|
         | tract/typed | 0.23.9 | 1 | 2 | 3 | 7 | 4 | 5 | 6 of 471 |
+
+        tract/typed changes the payload of a NaN in 1 case, which no text forbids.
 
         ## New: 14
 
