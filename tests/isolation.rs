@@ -13,7 +13,7 @@ fn whatever_a_runtime_does_is_a_finding_and_no_case_is_lost() {
     let (code, out) = crosscheck(folder.path(), &[&campaign[..], &LIMITS].concat());
     assert_eq!(code, Some(1), "{out}");
     for (finding, case) in [
-        ("liar of Flatten panics: panics at run: ", "Flatten@28 float[0]"),
+        ("liar of Flatten panics: panics at run: there is nothing to flatten", "Flatten@28 float[0]"),
         ("liar of Flatten ends its process: is aborted", "Flatten@28 float[1,1,1,1]"),
         ("liar of Shape ends its process: is ended by a fault", "Shape@28 float[0]"),
         ("liar of Reshape gives no answer within the time limit", "Reshape@28 uint2[1] int64[1]{1}"),

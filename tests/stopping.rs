@@ -88,7 +88,7 @@ fn a_hang_is_found_once_and_leaves_time_for_the_rest() {
         said["cases"]["total"].as_u64().unwrap()
     };
     for (configuration, case) in
-        [("liar/hangs-now-and-then", "Reshape@28 uint2[1] int64[1]{1}"), ("liar/hangs-often", "Flatten@28 float[1]")]
+        [("liar/hang", "Reshape@28 uint2[1] int64[1]{1}"), ("liar/hangs-often", "Flatten@28 float[1]")]
     {
         let cases = cases(configuration, Some(case));
         assert!(cases > 5000, "{configuration}: only {cases} cases");
