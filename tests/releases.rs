@@ -9,63 +9,75 @@ use program::crosscheck;
 /// A defect that came with onnxruntime 1.29.0.
 const CASE: &str = "Reshape@14 allowzero=1 float[0] int64[2]{-1,0}";
 
-#[test]
-fn two_releases_take_part_in_one_run_and_in_one_campaign() {
-    let folder = tempfile::tempdir().unwrap();
-    let both = "onnxruntime@1.28.0/all,onnxruntime/all";
-    let (code, out) = crosscheck(folder.path(), &["run", CASE, "--runtimes", both]);
-    let line = |name: &str| out.lines().rfind(|line| line.starts_with(name)).unwrap_or_default().to_owned();
-    assert_eq!(code, Some(0), "{out}");
-    assert!(out.contains("known as onnxruntime-reshape-accepts-invalid-9111c6"), "{out}");
-    assert!(line("onnxruntime@1.28.0/all").contains("agrees") && line("onnxruntime/all").contains("WRONG"), "{out}");
+mod wheels {
+    use super::*;
 
-    let campaign = ["campaign", "--runtimes", both, "--cases", "1500", "--seed", "3", "--ignore-known"];
-    let (code, out) = crosscheck(folder.path(), &campaign);
-    assert_eq!(code, Some(1), "{out}");
-    let found =
-        |runtime: &str| out.contains(&format!(". {runtime} of Reshape answers an invalid model (zero-and-inferred)"));
-    assert!(found("onnxruntime") && !found("onnxruntime@1.28.0"), "{out}");
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
+    fn two_releases_take_part_in_one_run_and_in_one_campaign() {
+        let folder = tempfile::tempdir().unwrap();
+        let both = "onnxruntime@1.28.0/all,onnxruntime/all";
+        let (code, out) = crosscheck(folder.path(), &["run", CASE, "--runtimes", both]);
+        let line = |name: &str| out.lines().rfind(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+        assert_eq!(code, Some(0), "{out}");
+        assert!(out.contains("known as onnxruntime-reshape-accepts-invalid-9111c6"), "{out}");
+        assert!(
+            line("onnxruntime@1.28.0/all").contains("agrees") && line("onnxruntime/all").contains("WRONG"),
+            "{out}"
+        );
 
-    let (code, out) = crosscheck(folder.path(), &["run", CASE, "--in-process", "--runtimes", both]);
-    assert!(code == Some(2) && out.contains("leave out --in-process"), "{out}");
-}
+        let campaign = ["campaign", "--runtimes", both, "--cases", "1500", "--seed", "3", "--ignore-known"];
+        let (code, out) = crosscheck(folder.path(), &campaign);
+        assert_eq!(code, Some(1), "{out}");
+        let found = |runtime: &str| {
+            out.contains(&format!(". {runtime} of Reshape answers an invalid model (zero-and-inferred)"))
+        };
+        assert!(found("onnxruntime") && !found("onnxruntime@1.28.0"), "{out}");
 
-#[test]
-fn the_release_that_brought_a_defect_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let bisect = ["bisect", CASE, "--runtime", "onnxruntime/all", "--from", "1.28.0", "--to", "1.29.0"];
-    let (code, out) = crosscheck(folder.path(), &bisect);
-    assert!(code == Some(0) && out.contains("Changed in onnxruntime 1.29.0, found in 2 looks."), "{out}");
-    let (code, out) = crosscheck(folder.path(), &["compare", "onnxruntime@1.28.0", "onnxruntime", "--cases", "1500"]);
-    let broken = "Newly broken:\n  Reshape: agrees: objects to values; now wrong (zero-and-inferred)";
-    assert!(code == Some(1) && out.contains(broken), "{out}");
-}
-
-#[test]
-fn a_row_may_name_an_execution_provider_that_its_library_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+AZURE(a=1,b=2)\", \
-         \"all+XNNPACK\", \"all+CUDA(device_id=0,enable_cuda_graph=1)\", \"all+TensorRT\", \"all+CUDA(device_id)\"]\n";
-    fs::write(folder.path().join("runtimes.toml"), rows).unwrap();
-    let run = |runtime: &str| crosscheck(folder.path(), &["run", "Flatten@13 float[2]", "--runtimes", runtime]);
-    // The library of the wheels has that of Azure, which leaves these operators to the CPU, and no other.
-    for runtime in ["provided/all+AZURE", "provided/all+AZURE(a=1,b=2)"] {
-        let (code, out) = run(runtime);
-        assert!(code == Some(0) && out.contains("agrees"), "{out}");
+        let (code, out) = crosscheck(folder.path(), &["run", CASE, "--in-process", "--runtimes", both]);
+        assert!(code == Some(2) && out.contains("leave out --in-process"), "{out}");
     }
-    for (runtime, said) in [
-        (
-            "provided/all+XNNPACK",
-            "has no execution provider `XNNPACK`; it has AzureExecutionProvider, CPUExecutionProvider",
-        ),
-        ("provided/all+CUDA(device_id=0,enable_cuda_graph=1)", "has no execution provider `CUDA`; it has Azure"),
-        ("provided/all+TensorRT", "has no execution provider `TensorRT`; it has Azure"),
-        ("provided/all+CUDA(device_id)", "write NAME or NAME(OPTION=VALUE,OPTION=VALUE)"),
-    ] {
-        let (code, out) = run(runtime);
-        assert!(code == Some(2) && out.contains(said), "{runtime}: {out}");
+
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
+    fn the_release_that_brought_a_defect_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let bisect = ["bisect", CASE, "--runtime", "onnxruntime/all", "--from", "1.28.0", "--to", "1.29.0"];
+        let (code, out) = crosscheck(folder.path(), &bisect);
+        assert!(code == Some(0) && out.contains("Changed in onnxruntime 1.29.0, found in 2 looks."), "{out}");
+        let (code, out) =
+            crosscheck(folder.path(), &["compare", "onnxruntime@1.28.0", "onnxruntime", "--cases", "1500"]);
+        let broken = "Newly broken:\n  Reshape: agrees: objects to values; now wrong (zero-and-inferred)";
+        assert!(code == Some(1) && out.contains(broken), "{out}");
     }
-    let campaign = ["campaign", "--cases", "1", "--runtimes", "provided/all+TensorRT"];
-    let (code, out) = crosscheck(folder.path(), &campaign);
-    assert!(code == Some(2) && out.contains("`TensorRT`") && !out.contains("1 case"), "{out}");
+
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
+    fn a_row_may_name_an_execution_provider_that_its_library_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+AZURE(a=1,b=2)\", \
+             \"all+XNNPACK\", \"all+CUDA(device_id=0,enable_cuda_graph=1)\", \"all+TensorRT\", \"all+CUDA(device_id)\"]\n";
+        fs::write(folder.path().join("runtimes.toml"), rows).unwrap();
+        let run = |runtime: &str| crosscheck(folder.path(), &["run", "Flatten@13 float[2]", "--runtimes", runtime]);
+        // The library of the wheels has that of Azure, which leaves these operators to the CPU, and no other.
+        for runtime in ["provided/all+AZURE", "provided/all+AZURE(a=1,b=2)"] {
+            let (code, out) = run(runtime);
+            assert!(code == Some(0) && out.contains("agrees"), "{out}");
+        }
+        for (runtime, said) in [
+            (
+                "provided/all+XNNPACK",
+                "has no execution provider `XNNPACK`; it has AzureExecutionProvider, CPUExecutionProvider",
+            ),
+            ("provided/all+CUDA(device_id=0,enable_cuda_graph=1)", "has no execution provider `CUDA`; it has Azure"),
+            ("provided/all+TensorRT", "has no execution provider `TensorRT`; it has Azure"),
+            ("provided/all+CUDA(device_id)", "write NAME or NAME(OPTION=VALUE,OPTION=VALUE)"),
+        ] {
+            let (code, out) = run(runtime);
+            assert!(code == Some(2) && out.contains(said), "{runtime}: {out}");
+        }
+        let campaign = ["campaign", "--cases", "1", "--runtimes", "provided/all+TensorRT"];
+        let (code, out) = crosscheck(folder.path(), &campaign);
+        assert!(code == Some(2) && out.contains("`TensorRT`") && !out.contains("1 case"), "{out}");
+    }
 }

@@ -2,8 +2,6 @@
 
 mod python;
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,10 +10,9 @@ use std::sync::OnceLock;
 use onnx_crosscheck::case::Case;
 use onnx_crosscheck::finding::upstream::{Report, Subject};
 use onnx_crosscheck::finding::{Known, Ledger, Probe, load};
-use onnx_crosscheck::runtime::provision::{ONNXRUNTIME_VERSION, REFERENCE_VERSION, onnxruntime_library};
+use onnx_crosscheck::runtime::provision::{ONNXRUNTIME_VERSION, OVERRIDE, REFERENCE_VERSION, onnxruntime_library};
 use onnx_crosscheck::runtime::{self, select};
 use onnx_crosscheck::verdict::{Discrepancy, Mismatch};
-use python::python;
 use serde_json::Value;
 
 /// Issues that are gone in the release under test, so their programs say that it is right.
@@ -66,15 +63,12 @@ fn ledger() -> &'static Ledger {
     LEDGER.get_or_init(|| Ledger::load().unwrap())
 }
 
-/// The program, with no other releases at hand than the one under test, as on a fresh machine.
-fn crosscheck(arguments: &[&str]) -> (Option<i32>, String) {
-    let library = onnxruntime_library(ONNXRUNTIME_VERSION).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_crosscheck"))
-        .args(arguments)
-        .env("ORT_DYLIB_PATH", library)
-        .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-cache"))
-        .output()
-        .unwrap();
+/// Runs the program with no other releases at hand than the one under test, as on a fresh machine.
+fn crosscheck(arguments: &[&str], library: Option<&Path>) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+    command.args(arguments).env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-cache"));
+    command.envs(library.map(|library| (OVERRIDE, library)));
+    let output = command.output().unwrap();
     (output.status.code(), text(&output))
 }
 
@@ -82,42 +76,26 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
-/// The folder with the reports of every entry of the ledger, written once.
-fn reports() -> &'static Path {
+/// Writes a report of every entry of the ledger that is of one of these runtimes into a folder of a name.
+fn write_reports(name: &str, to: &[&str], arguments: &[&str], library: Option<&Path>) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    for runtime in to {
+        let report = ["report", "--to", runtime, "--output", folder.to_str().unwrap()];
+        let (code, out) = crosscheck(&[&report[..], arguments].concat(), library);
+        assert_eq!(code, Some(0), "{out}");
+    }
+    folder
+}
+
+/// The folder with the reports to tract on the runtimes that are linked, written once.
+fn reports_to_tract() -> &'static Path {
     static REPORTS: OnceLock<PathBuf> = OnceLock::new();
-    REPORTS.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports");
-        let _ = fs::remove_dir_all(&folder);
-        for runtime in ["onnxruntime", "tract"] {
-            let (code, out) = crosscheck(&["report", "--to", runtime, "--output", folder.to_str().unwrap()]);
-            assert_eq!(code, Some(0), "{out}");
-        }
-        folder
-    })
+    REPORTS.get_or_init(|| write_reports("reports-to-tract", &["tract"], &["--runtimes", "in-house,tract"], None))
 }
 
 fn entries(runtime: &str) -> impl Iterator<Item = &'static Known> {
     ledger().entries.iter().filter(move |known| known.runtime_name() == runtime)
-}
-
-/// The packages that a reproducer for the release under test asks for.
-fn packages() -> [String; 2] {
-    [format!("onnxruntime=={ONNXRUNTIME_VERSION}"), format!("onnx=={REFERENCE_VERSION}")]
-}
-
-fn interpreter() -> PathBuf {
-    python(&packages().each_ref().map(String::as_str))
-}
-
-/// Runs a script: its exit status and what it printed.
-fn run_python(interpreter: &Path, script: &Path, fake: Option<&Path>) -> (Option<i32>, String) {
-    let mut command = Command::new(interpreter);
-    command.arg(script);
-    if let Some(fake) = fake {
-        command.env("PYTHONPATH", fake);
-    }
-    let output = command.output().unwrap();
-    (output.status.code(), text(&output))
 }
 
 /// Whether what a program printed is what the ledger says of an issue.
@@ -171,109 +149,6 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
     }
 }
 
-#[test]
-fn the_programs_in_python_say_what_the_ledger_says() {
-    let interpreter = interpreter();
-    for known in entries("onnxruntime") {
-        let folder = reports().join(&known.id);
-        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
-        assert_says_so(known, code, &printed);
-        assert!(printed.contains(&format!("onnxruntime {ONNXRUNTIME_VERSION} ")), "{printed}");
-        let asked = format!("    pip install {}", packages().join(" "));
-        assert!(fs::read_to_string(folder.join("repro.py")).unwrap().contains(&asked));
-    }
-}
-
-/// A defect that came with 1.29.0.
-#[test]
-fn a_program_in_python_ends_with_0_on_a_release_that_is_right() {
-    let older = python(&["onnxruntime==1.28.0", &packages()[1]]);
-    let script = reports().join("onnxruntime-reshape-accepts-invalid-9111c6/repro.py");
-    let (code, printed) = run_python(&older, &script, None);
-    assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 1.28.0 gives the error: "), "{printed}");
-}
-
-/// The main.rs of every report, as it is written, in one program: linked with the tract that is built already.
-fn all_programs(programs: &[(String, PathBuf)], to: &Path) -> PathBuf {
-    let mut source =
-        "fn main() -> std::process::ExitCode {\n    match std::env::args().nth(1).as_deref() {\n".to_owned();
-    for (number, (name, _)) in programs.iter().enumerate() {
-        let _ = writeln!(source, "        Some({name:?}) => program_{number}::start(),");
-    }
-    source += "        other => panic!(\"no program {other:?}\"),\n    }\n}\n";
-    for (number, (_, path)) in programs.iter().enumerate() {
-        let path = path.to_str().unwrap();
-        let start = "pub fn start() -> std::process::ExitCode {\n        main()\n    }";
-        let _ = writeln!(source, "mod program_{number} {{\n    include!({path:?});\n    {start}\n}}");
-    }
-    fs::create_dir_all(to).unwrap();
-    let (main, program) = (to.join("all.rs"), to.join(format!("all{}", std::env::consts::EXE_SUFFIX)));
-    fs::write(&main, source).unwrap();
-    let library = tract();
-    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
-    command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(&main);
-    command.arg("--extern").arg(format!("tract_onnx={}", library.display()));
-    command.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    program
-}
-
-/// The library of tract that this test is linked with.
-fn tract() -> PathBuf {
-    // Everything is built, so this only asks where it is.
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "--locked", "--no-run", "--test", "report", "--message-format", "json"]);
-    let executable = std::env::current_exe().unwrap();
-    let profile = executable.parent().and_then(Path::parent).unwrap();
-    if profile.ends_with("release") {
-        command.arg("--release");
-    }
-    let output =
-        command.arg("--target-dir").arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")).output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let files = lines
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "tract_onnx");
-    let files: Vec<PathBuf> = files
-        .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
-        .filter_map(|file| file.as_str().map(PathBuf::from))
-        .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
-        .collect();
-    let [file] = &files[..] else { panic!("one library of tract, not {files:?}") };
-    file.clone()
-}
-
-#[test]
-fn the_programs_in_rust_compile_and_say_what_the_ledger_says() {
-    let root = tempfile::tempdir().unwrap();
-    let made_up = made_up_reports("tract", &KINDS, &LINES, root.path());
-    let of_ledger = entries("tract").map(|known| (known.id.clone(), reports().join(&known.id)));
-    let folders: Vec<(String, PathBuf)> = of_ledger.chain(made_up).collect();
-    let programs: Vec<(String, PathBuf)> =
-        folders.iter().map(|(name, folder)| (name.clone(), folder.join("src/main.rs"))).collect();
-    let program = all_programs(&programs, root.path());
-    let run = |name: &str| {
-        let output = Command::new(&program).arg(name).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
-    };
-    for known in entries("tract") {
-        let (code, printed) = run(&known.id);
-        assert_says_so(known, code, &printed);
-        let manifest = fs::read_to_string(reports().join(&known.id).join("Cargo.toml")).unwrap();
-        let last = &known.last_version;
-        assert!(manifest.contains(&format!("tract-onnx = {{ version = \"={last}\"")), "{manifest}");
-    }
-    // Of a model that tract does right, the program says so whatever it was written for.
-    for (name, _) in folders.iter().filter(|(name, _)| name.starts_with("made-up")) {
-        let (code, printed) = run(name);
-        assert!(code == Some(0) && printed.starts_with("RIGHT: tract gives "), "{name}: {code:?}: {printed}");
-    }
-}
-
 /// Each kind of program, and models of which it says that the runtime is right.
 const KINDS: [Discrepancy; 4] =
     [Discrepancy::Undeclared, Discrepancy::Crash, Discrepancy::WrongValue, Discrepancy::ConfigurationsDisagree];
@@ -309,114 +184,10 @@ fn made_up_reports(runtime: &str, kinds: &[Discrepancy], lines: &[&str], root: &
     cases.enumerate().map(write).collect()
 }
 
-/// A package onnxruntime with faults, in place of the real one.
-const FAKE: &str = r#"
-import os, time
-import numpy
-__version__ = "0.0"
-class GraphOptimizationLevel:
-    ORT_DISABLE_ALL = ORT_ENABLE_ALL = 0
-class SessionOptions:
-    pass
-class InferenceSession:
-    def __init__(self, *arguments, **named):
-        FAULT
-    def run(self, names, feeds):
-        return [numpy.float32([[0, 1], [2, WRONG]])]
-    def get_outputs(self):
-        return [type("Output", (), {"shape": [2, "x"]})]
-"#;
-
-#[test]
-fn the_programs_in_python_catch_what_they_are_written_for_and_nothing_else() {
-    let root = tempfile::tempdir().unwrap();
-    let interpreter = interpreter();
-    let run = |folder: &Path, fault: &str, last: &str| {
-        let fake = root.path().join("fake");
-        fs::create_dir_all(&fake).unwrap();
-        fs::write(fake.join("onnxruntime.py"), FAKE.replace("FAULT", fault).replace("WRONG", last)).unwrap();
-        run_python(&interpreter, &folder.join("repro.py"), Some(&fake))
-    };
-    for (name, folder) in made_up_reports("onnxruntime", &KINDS, &LINES, root.path()) {
-        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
-        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime"), "{name}: {code:?}: {printed}");
-        // The first of the cases of each kind is the one that the package above answers.
-        let first = name.rsplit('-').next().unwrap().parse::<usize>().unwrap() % LINES.len() == 0;
-        if !first {
-            continue;
-        }
-        let (code, printed) = run(&folder, "pass", "3");
-        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 0.0 "), "{name}: {printed}");
-        let refused = run(&folder, "raise ValueError('no')", "3");
-        // That all refuse it is the same for all.
-        assert_eq!(refused.0, Some(i32::from(!name.contains("disagree"))), "{name}: {}", refused.1);
-        if name.contains("crash") {
-            let (code, printed) = run(&folder, "os.abort()", "3");
-            assert!(code == Some(1) && printed.contains("WRONG: onnxruntime 0.0 ends its process"), "{printed}");
-        }
-        if name.contains("wrong-value") {
-            let (code, printed) = run(&folder, "pass", "4");
-            assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime 0.0 gives float32"), "{printed}");
-        }
-        if name.contains("undeclared") {
-            let script = fs::read_to_string(folder.join("repro.py")).unwrap();
-            assert!(script.contains("get_outputs"));
-        }
-    }
-}
-
-#[test]
-fn types_that_numpy_lacks_are_fed_and_read_all_the_same() {
-    let root = tempfile::tempdir().unwrap();
-    let output = root.path().to_str().unwrap();
-    let interpreter = interpreter();
-    for element_type in ["float16", "string", "bool", "uint64", "bfloat16", "float8e4m3fn", "float8e5m2fnuz"] {
-        let case = format!("Reshape@21 allowzero=-1 {element_type}[3] int64[2]{{0,-1}}");
-        let (code, out) = crosscheck(&["report", &case, "--to", "onnxruntime", "--no-minimize", "--output", output]);
-        assert_eq!(code, Some(0), "{element_type}: {out}");
-        let folder = PathBuf::from(out.lines().next().unwrap());
-        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
-        assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime"), "{element_type}: {printed}");
-        assert!(printed.contains("of shape [3, 1]"), "{element_type}: {printed}");
-    }
-    // Of these onnxruntime has a kernel for Shape only, and only when that is folded.
-    let lines =
-        ["Shape@21 int4[3]", "Shape@21 uint4[3]", "Shape@23 float4e2m1[3]", "Shape@25 int2[3]", "Shape@25 uint2[3]"];
-    for (name, folder) in made_up_reports("onnxruntime/all", &[Discrepancy::WrongValue], &lines, root.path()) {
-        let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
-        assert!(code == Some(0) && printed.contains("gives INT64 of shape [1]"), "{name}: {printed}");
-    }
-}
-
-#[test]
-fn the_text_of_a_model_is_the_model_and_what_is_quoted_stands_in_the_documents() {
-    let all: BTreeSet<String> = ledger().entries.iter().map(|known| known.id.clone()).collect();
-    let folders: Vec<PathBuf> = all.iter().map(|name| reports().join(name)).collect();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/report_check.py");
-    let output = Command::new(interpreter()).arg(script).args(&folders).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let results: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(results.len(), all.len());
-    let mut without_text = Vec::new();
-    for result in &results {
-        let name = result["name"].as_str().unwrap();
-        if result["text"].is_null() {
-            without_text.push(name);
-        } else {
-            assert_eq!(result["same"], true, "{name}: {}", result["text"]);
-        }
-        assert_eq!(result["unquoted"].as_array().unwrap().len(), 0, "{name}: {}", result["unquoted"]);
-    }
-    assert_eq!(without_text, WITHOUT_TEXT);
-    assert!(results.iter().filter(|result| result["checked"] == true).count() > 10);
-}
-
-#[test]
-fn a_report_needs_no_term_of_this_project() {
-    for known in &ledger().entries {
-        let folder = reports().join(&known.id);
-        let issue = fs::read_to_string(folder.join("issue.md")).unwrap();
+/// Holds the reports to a runtime against what its maintainers know.
+fn assert_reports_need_no_term(runtime: &str, reports: &Path) {
+    for known in entries(runtime) {
+        let issue = fs::read_to_string(reports.join(&known.id).join("issue.md")).unwrap();
         // The last line says how to run the model here again, and what is quoted as code are the runtimes' own words.
         let lines = issue.lines().filter(|line| !line.contains("crosscheck run"));
         let plain: String = lines.flat_map(|line| line.split('`').step_by(2).chain(["\n"])).collect();
@@ -439,24 +210,299 @@ fn a_report_needs_no_term_of_this_project() {
 }
 
 #[test]
-fn what_cannot_be_reported_is_said() {
-    let root = tempfile::tempdir().unwrap();
-    let output = root.path().to_str().unwrap();
-    let saved = load(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap().remove(0).name;
-    let file = format!("corpus/regressions/{saved}.case");
-    let (code, out) = crosscheck(&["report", &file, "--to", "onnxruntime", "--output", output]);
-    assert!(code == Some(0) && root.path().join(&saved).join("issue.md").is_file(), "{out}");
-    fs::create_dir(root.path().join("tract-shape-wrong-type-ecb190")).unwrap();
-    fs::write(root.path().join("tract-shape-wrong-type-ecb190/notes.txt"), "mine").unwrap();
-    for (finding, to, said) in [
-        ("Shape@13 float[1]", "onnxruntime", "shows nothing wrong with onnxruntime"),
-        ("no-such-issue", "tract", "neither a case"),
-        ("tract-shape-wrong-type-ecb190", "onnxruntime", "say --to tract"),
-        ("tract-shape-wrong-type-ecb190", "tract", "there is something in this folder that is no report"),
-        ("Shape@13 float[1]", "tract/typed", "without a configuration"),
-    ] {
-        let (code, out) = crosscheck(&["report", finding, "--to", to, "--output", output]);
-        assert!(code == Some(2) && out.contains(said), "{finding}: {out}");
+fn a_report_to_tract_needs_no_term_of_this_project() {
+    assert_reports_need_no_term("tract", reports_to_tract());
+}
+
+/// A package onnxruntime with faults, in place of the real one.
+const FAKE: &str = r#"
+import os, time
+import numpy
+__version__ = "0.0"
+class GraphOptimizationLevel:
+    ORT_DISABLE_ALL = ORT_ENABLE_ALL = 0
+class SessionOptions:
+    pass
+class InferenceSession:
+    def __init__(self, *arguments, **named):
+        FAULT
+    def run(self, names, feeds):
+        return [numpy.float32([[0, 1], [2, WRONG]])]
+    def get_outputs(self):
+        return [type("Output", (), {"shape": [2, "x"]})]
+"#;
+
+mod slow {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// The main.rs of every report, as it is written, in one program: linked with the tract that is built already.
+    fn all_programs(programs: &[(String, PathBuf)], to: &Path) -> PathBuf {
+        let mut source =
+            "fn main() -> std::process::ExitCode {\n    match std::env::args().nth(1).as_deref() {\n".to_owned();
+        for (number, (name, _)) in programs.iter().enumerate() {
+            let _ = writeln!(source, "        Some({name:?}) => program_{number}::start(),");
+        }
+        source += "        other => panic!(\"no program {other:?}\"),\n    }\n}\n";
+        for (number, (_, path)) in programs.iter().enumerate() {
+            let path = path.to_str().unwrap();
+            let start = "pub fn start() -> std::process::ExitCode {\n        main()\n    }";
+            let _ = writeln!(source, "mod program_{number} {{\n    include!({path:?});\n    {start}\n}}");
+        }
+        fs::create_dir_all(to).unwrap();
+        let (main, program) = (to.join("all.rs"), to.join(format!("all{}", std::env::consts::EXE_SUFFIX)));
+        fs::write(&main, source).unwrap();
+        let library = tract();
+        let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+        command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(&main);
+        command.arg("--extern").arg(format!("tract_onnx={}", library.display()));
+        command.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        program
     }
-    assert_eq!(fs::read_to_string(root.path().join("tract-shape-wrong-type-ecb190/notes.txt")).unwrap(), "mine");
+
+    /// The library of tract that this test is linked with.
+    fn tract() -> PathBuf {
+        // Everything is built, so this only asks where it is.
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["test", "--locked", "--no-run", "--test", "report", "--message-format", "json"]);
+        let executable = std::env::current_exe().unwrap();
+        let profile = executable.parent().and_then(Path::parent).unwrap();
+        if profile.ends_with("release") {
+            command.arg("--release");
+        }
+        let output =
+            command.arg("--target-dir").arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let files = lines
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|message| message["target"]["name"] == "tract_onnx");
+        let files: Vec<PathBuf> = files
+            .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
+            .filter_map(|file| file.as_str().map(PathBuf::from))
+            .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
+            .collect();
+        let [file] = &files[..] else { panic!("one library of tract, not {files:?}") };
+        file.clone()
+    }
+
+    #[test]
+    #[ignore = "slow: a program is compiled"]
+    fn the_programs_in_rust_compile_and_say_what_the_ledger_says() {
+        let root = tempfile::tempdir().unwrap();
+        let made_up = made_up_reports("tract", &KINDS, &LINES, root.path());
+        let of_ledger = entries("tract").map(|known| (known.id.clone(), reports_to_tract().join(&known.id)));
+        let folders: Vec<(String, PathBuf)> = of_ledger.chain(made_up).collect();
+        let programs: Vec<(String, PathBuf)> =
+            folders.iter().map(|(name, folder)| (name.clone(), folder.join("src/main.rs"))).collect();
+        let program = all_programs(&programs, root.path());
+        let run = |name: &str| {
+            let output = Command::new(&program).arg(name).output().unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        for known in entries("tract") {
+            let (code, printed) = run(&known.id);
+            assert_says_so(known, code, &printed);
+            let manifest = fs::read_to_string(reports_to_tract().join(&known.id).join("Cargo.toml")).unwrap();
+            let last = &known.last_version;
+            assert!(manifest.contains(&format!("tract-onnx = {{ version = \"={last}\"")), "{manifest}");
+        }
+        // Of a model that tract does right, the program says so whatever it was written for.
+        for (name, _) in folders.iter().filter(|(name, _)| name.starts_with("made-up")) {
+            let (code, printed) = run(name);
+            assert!(code == Some(0) && printed.starts_with("RIGHT: tract gives "), "{name}: {code:?}: {printed}");
+        }
+    }
+}
+
+mod wheels {
+    use super::python::python;
+    use super::*;
+
+    /// The packages that a reproducer for the release under test asks for.
+    fn packages() -> [String; 2] {
+        [format!("onnxruntime=={ONNXRUNTIME_VERSION}"), format!("onnx=={REFERENCE_VERSION}")]
+    }
+
+    fn interpreter() -> PathBuf {
+        python(&packages().each_ref().map(String::as_str))
+    }
+
+    /// Runs a script: its exit status and what it printed.
+    fn run_python(interpreter: &Path, script: &Path, fake: Option<&Path>) -> (Option<i32>, String) {
+        let mut command = Command::new(interpreter);
+        command.arg(script);
+        if let Some(fake) = fake {
+            command.env("PYTHONPATH", fake);
+        }
+        let output = command.output().unwrap();
+        (output.status.code(), text(&output))
+    }
+
+    /// The folder with all reports on all runtimes, written once.
+    fn reports() -> &'static Path {
+        static REPORTS: OnceLock<PathBuf> = OnceLock::new();
+        REPORTS.get_or_init(|| write_reports("reports", &["onnxruntime", "tract"], &[], Some(&library())))
+    }
+
+    fn library() -> PathBuf {
+        onnxruntime_library(ONNXRUNTIME_VERSION).unwrap()
+    }
+
+    fn crosscheck(arguments: &[&str]) -> (Option<i32>, String) {
+        super::crosscheck(arguments, Some(&library()))
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn the_programs_in_python_say_what_the_ledger_says() {
+        let interpreter = interpreter();
+        for known in entries("onnxruntime") {
+            let folder = reports().join(&known.id);
+            let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+            assert_says_so(known, code, &printed);
+            assert!(printed.contains(&format!("onnxruntime {ONNXRUNTIME_VERSION} ")), "{printed}");
+            let asked = format!("    pip install {}", packages().join(" "));
+            assert!(fs::read_to_string(folder.join("repro.py")).unwrap().contains(&asked));
+        }
+    }
+
+    /// A defect that came with 1.29.0.
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn a_program_in_python_ends_with_0_on_a_release_that_is_right() {
+        let older = python(&["onnxruntime==1.28.0", &packages()[1]]);
+        let script = reports().join("onnxruntime-reshape-accepts-invalid-9111c6/repro.py");
+        let (code, printed) = run_python(&older, &script, None);
+        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 1.28.0 gives the error: "), "{printed}");
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn the_programs_in_python_catch_what_they_are_written_for_and_nothing_else() {
+        let root = tempfile::tempdir().unwrap();
+        let interpreter = interpreter();
+        let run = |folder: &Path, fault: &str, last: &str| {
+            let fake = root.path().join("fake");
+            fs::create_dir_all(&fake).unwrap();
+            fs::write(fake.join("onnxruntime.py"), FAKE.replace("FAULT", fault).replace("WRONG", last)).unwrap();
+            run_python(&interpreter, &folder.join("repro.py"), Some(&fake))
+        };
+        for (name, folder) in made_up_reports("onnxruntime", &KINDS, &LINES, root.path()) {
+            let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+            assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime"), "{name}: {code:?}: {printed}");
+            // The first of the cases of each kind is the one that the package above answers.
+            let first = name.rsplit('-').next().unwrap().parse::<usize>().unwrap() % LINES.len() == 0;
+            if !first {
+                continue;
+            }
+            let (code, printed) = run(&folder, "pass", "3");
+            assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 0.0 "), "{name}: {printed}");
+            let refused = run(&folder, "raise ValueError('no')", "3");
+            // That all refuse it is the same for all.
+            assert_eq!(refused.0, Some(i32::from(!name.contains("disagree"))), "{name}: {}", refused.1);
+            if name.contains("crash") {
+                let (code, printed) = run(&folder, "os.abort()", "3");
+                assert!(code == Some(1) && printed.contains("WRONG: onnxruntime 0.0 ends its process"), "{printed}");
+            }
+            if name.contains("wrong-value") {
+                let (code, printed) = run(&folder, "pass", "4");
+                assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime 0.0 gives float32"), "{printed}");
+            }
+            if name.contains("undeclared") {
+                let script = fs::read_to_string(folder.join("repro.py")).unwrap();
+                assert!(script.contains("get_outputs"));
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn types_that_numpy_lacks_are_fed_and_read_all_the_same() {
+        let root = tempfile::tempdir().unwrap();
+        let output = root.path().to_str().unwrap();
+        let interpreter = interpreter();
+        for element_type in ["float16", "string", "bool", "uint64", "bfloat16", "float8e4m3fn", "float8e5m2fnuz"] {
+            let case = format!("Reshape@21 allowzero=-1 {element_type}[3] int64[2]{{0,-1}}");
+            let (code, out) =
+                crosscheck(&["report", &case, "--to", "onnxruntime", "--no-minimize", "--output", output]);
+            assert_eq!(code, Some(0), "{element_type}: {out}");
+            let folder = PathBuf::from(out.lines().next().unwrap());
+            let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+            assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime"), "{element_type}: {printed}");
+            assert!(printed.contains("of shape [3, 1]"), "{element_type}: {printed}");
+        }
+        // Of these onnxruntime has a kernel for Shape only, and only when that is folded.
+        let lines = [
+            "Shape@21 int4[3]",
+            "Shape@21 uint4[3]",
+            "Shape@23 float4e2m1[3]",
+            "Shape@25 int2[3]",
+            "Shape@25 uint2[3]",
+        ];
+        for (name, folder) in made_up_reports("onnxruntime/all", &[Discrepancy::WrongValue], &lines, root.path()) {
+            let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
+            assert!(code == Some(0) && printed.contains("gives INT64 of shape [1]"), "{name}: {printed}");
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn the_text_of_a_model_is_the_model_and_what_is_quoted_stands_in_the_documents() {
+        let folders: Vec<PathBuf> = ledger().entries.iter().map(|known| reports().join(&known.id)).collect();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/report_check.py");
+        let output = Command::new(interpreter()).arg(script).args(&folders).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let results: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(results.len(), folders.len());
+        let mut without_text = Vec::new();
+        for result in &results {
+            let name = result["name"].as_str().unwrap();
+            if result["text"].is_null() {
+                without_text.push(name);
+            } else {
+                assert_eq!(result["same"], true, "{name}: {}", result["text"]);
+            }
+            assert_eq!(result["unquoted"].as_array().unwrap().len(), 0, "{name}: {}", result["unquoted"]);
+        }
+        assert_eq!(without_text, WITHOUT_TEXT);
+        assert!(results.iter().filter(|result| result["checked"] == true).count() > 10);
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn what_cannot_be_reported_is_said() {
+        let root = tempfile::tempdir().unwrap();
+        let output = root.path().to_str().unwrap();
+        let saved = load(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap().remove(0).name;
+        let file = format!("corpus/regressions/{saved}.case");
+        let (code, out) = crosscheck(&["report", &file, "--to", "onnxruntime", "--output", output]);
+        assert!(code == Some(0) && root.path().join(&saved).join("issue.md").is_file(), "{out}");
+        fs::create_dir(root.path().join("tract-shape-wrong-type-ecb190")).unwrap();
+        fs::write(root.path().join("tract-shape-wrong-type-ecb190/notes.txt"), "mine").unwrap();
+        for (finding, to, said) in [
+            ("Shape@13 float[1]", "onnxruntime", "shows nothing wrong with onnxruntime"),
+            ("no-such-issue", "tract", "neither a case"),
+            ("tract-shape-wrong-type-ecb190", "onnxruntime", "say --to tract"),
+            ("tract-shape-wrong-type-ecb190", "tract", "there is something in this folder that is no report"),
+            ("Shape@13 float[1]", "tract/typed", "without a configuration"),
+        ] {
+            let (code, out) = crosscheck(&["report", finding, "--to", to, "--output", output]);
+            assert!(code == Some(2) && out.contains(said), "{finding}: {out}");
+        }
+        assert_eq!(fs::read_to_string(root.path().join("tract-shape-wrong-type-ecb190/notes.txt")).unwrap(), "mine");
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn a_report_on_all_runtimes_needs_no_term_of_this_project() {
+        assert_reports_need_no_term("onnxruntime", reports());
+        assert_reports_need_no_term("tract", reports());
+    }
 }

@@ -1,4 +1,4 @@
-//! The real runtimes, executed. These tests fail if onnxruntime or tract did not run.
+//! The real runtimes, executed. These tests fail if one of them did not run.
 
 use onnx_crosscheck::campaign::{Source, Stream};
 use onnx_crosscheck::case::{Case, Generated, Generator};
@@ -25,51 +25,6 @@ fn run(runtimes: &mut [Box<dyn Runtime>], line: &str) -> Vec<(Execution, Judgeme
     executions.into_iter().zip(judgements).collect()
 }
 
-/// The types for which onnxruntime 1.31.1 has no kernel of each operator, without optimization.
-fn without_kernel(operator: &str) -> Vec<ElementType> {
-    use ElementType::*;
-    let narrow = vec![Int4, Uint4, Float4e2m1, Float8e8m0, Int2, Uint2];
-    let mut lacking = vec![Complex64, Complex128];
-    if operator == "Flatten" {
-        lacking.extend([Float8e4m3fn, Float8e4m3fnuz, Float8e5m2, Float8e5m2fnuz]);
-    }
-    lacking.extend(narrow);
-    lacking
-}
-
-#[test]
-fn every_type_makes_the_round_trip_through_onnxruntime_where_it_has_a_kernel() {
-    let mut runtimes = open("onnxruntime/disabled");
-    let wirings = [
-        ":input",
-        ":input(symbolic)",
-        ":input(unranked)",
-        ":initializer",
-        ":initializer(typed)",
-        ":constant",
-        ":constant(typed)",
-    ];
-    for (operator, rest) in [("Flatten", ""), ("Reshape", " int64[2]{-1,3}")] {
-        for element_type in ElementType::ALL {
-            for wiring in wirings {
-                // 261 elements hold every special value, and are odd for the packed types.
-                let line = format!("{operator}@25 {element_type}[87,3]:special{wiring}{rest}");
-                let (execution, judgement) = run(&mut runtimes, &line).remove(0);
-                if without_kernel(operator).contains(&element_type) {
-                    assert!(matches!(judgement, Judgement::Unsupported(_)), "{line}: {judgement:?}");
-                } else {
-                    let right = match wiring {
-                        ":input(unranked)" => Judgement::Tolerated(Tolerance::Rule(Rule::Unranked)),
-                        _ => Judgement::Agrees,
-                    };
-                    assert_eq!(judgement, right, "{line}: {}", execution.message);
-                    assert!(matches!(execution.outcome, Outcome::Answer(_)), "{line}");
-                }
-            }
-        }
-    }
-}
-
 #[test]
 fn every_type_that_tract_has_makes_the_round_trip() {
     let mut runtimes = open("tract");
@@ -86,37 +41,9 @@ fn every_type_that_tract_has_makes_the_round_trip() {
 }
 
 #[test]
-fn gaps_are_told_from_refusals() {
-    let mut onnxruntime = open("onnxruntime");
-    let unsupported = |gap| Judgement::Unsupported(gap);
-    for (line, gap) in [
-        ("Shape@27 float[2]", Gap::Opset),
-        ("Shape@28 float[2]", Gap::Ir),
-        ("Shape@13 complex64[2]", Gap::ElementType),
-        ("Reshape@25 int4[2] int64[1]{2}", Gap::Kernel),
-    ] {
-        for (execution, judgement) in run(&mut onnxruntime, line) {
-            assert_eq!(judgement, unsupported(gap), "{line}: {}", execution.message);
-        }
-    }
-    for line in [
-        "Flatten@13 axis=4 float[2,3]",
-        "Flatten@13 axis=4 float[2,3]:input(unranked)",
-        "Flatten@13 axis=1 axis=1 float[2,3]",
-        "Shape@13 start=0 float[2]",
-        "Reshape@13 float[2,3] int64[1]{5}",
-        "Reshape@13 float[2,3] int64[2]{-1,-1}:initializer",
-        "Reshape@13 float[2,3] int64[2,1]{2,3}",
-        "Reshape@14 allowzero=1 float[2,3] int64[2]{0,-1}:initializer",
-    ] {
-        for (execution, judgement) in run(&mut onnxruntime, line) {
-            assert_eq!(judgement, Judgement::Agrees, "{line}");
-            let classed = matches!(execution.outcome, Outcome::Refused { .. });
-            assert!(classed, "{line}: {:?}: {}", execution.outcome, execution.message);
-        }
-    }
+fn a_shape_that_is_fed_is_a_gap_of_tract() {
     for (execution, judgement) in run(&mut open("tract"), "Reshape@13 float[2,3] int64[1]{6}") {
-        assert_eq!(judgement, unsupported(Gap::DynamicShape), "{}", execution.message);
+        assert_eq!(judgement, Judgement::Unsupported(Gap::DynamicShape), "{}", execution.message);
     }
 }
 
@@ -139,14 +66,6 @@ fn the_foreign_type_of_tract_is_reported_and_its_numbers_are_read() {
     }
 }
 
-#[test]
-fn what_a_runtime_declares_at_load_is_kept() {
-    let (execution, _) = run(&mut open("onnxruntime/disabled"), "Flatten@13 float[2,3,4]:input(symbolic)").remove(0);
-    let declared = execution.declared.unwrap();
-    assert_eq!(declared[0].element_type, Some(ElementType::Float));
-    assert_eq!(declared[0].dims.as_ref().map(Vec::len), Some(2));
-}
-
 /// Cases that have one model.
 const FED_IN_TURN: [&str; 3] = [
     "Flatten@13 float[2]:input(symbolic)",
@@ -154,9 +73,9 @@ const FED_IN_TURN: [&str; 3] = [
     "Flatten@13 float[1]:input(symbolic)",
 ];
 
-#[test]
-fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
-    for mut runtime in open("onnxruntime,tract") {
+/// Feeds runtimes in turn, with a model that cannot be loaded once the first is.
+fn assert_a_job_that_continues_needs_no_model(list: &str) {
+    for mut runtime in open(list) {
         let cases = FED_IN_TURN.map(|line| Generated::given(line.parse().unwrap()));
         let first = model::job(&cases[0].case, &cases[0].tensors);
         runtime.execute(&first);
@@ -174,10 +93,15 @@ fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
 }
 
 #[test]
-fn a_family_is_answered_in_one_session_as_it_is_alone() {
+fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
+    assert_a_job_that_continues_needs_no_model("tract");
+}
+
+/// Feeds runtimes in turn what they are fed alone.
+fn assert_a_family_is_answered_as_it_is_alone(list: &str) {
     let stream = Stream::new(Generator::default(), 3, vec![]).in_families(16);
     let cases = stream.cases(&(1000..3000).collect::<Vec<u64>>());
-    let mut runtimes = open("onnxruntime,tract");
+    let mut runtimes = open(list);
     let mut of_model = vec![0; runtimes.len()];
     for family in cases.chunk_by(|one, other| one.family.is_some() && one.family == other.family) {
         for (runtime, of_model) in runtimes.iter_mut().zip(&mut of_model) {
@@ -195,4 +119,114 @@ fn a_family_is_answered_in_one_session_as_it_is_alone() {
         }
     }
     assert!(of_model.iter().all(|count| *count > 10), "{of_model:?}");
+}
+
+#[test]
+fn a_family_is_answered_in_one_session_as_it_is_alone() {
+    assert_a_family_is_answered_as_it_is_alone("tract");
+}
+
+/// onnxruntime: these tests fail if it was not executed.
+mod wheels {
+    use super::*;
+
+    /// The types for which onnxruntime 1.31.1 has no kernel of each operator, without optimization.
+    fn without_kernel(operator: &str) -> Vec<ElementType> {
+        use ElementType::*;
+        let narrow = vec![Int4, Uint4, Float4e2m1, Float8e8m0, Int2, Uint2];
+        let mut lacking = vec![Complex64, Complex128];
+        if operator == "Flatten" {
+            lacking.extend([Float8e4m3fn, Float8e4m3fnuz, Float8e5m2, Float8e5m2fnuz]);
+        }
+        lacking.extend(narrow);
+        lacking
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn every_type_makes_the_round_trip_through_onnxruntime_where_it_has_a_kernel() {
+        let mut runtimes = open("onnxruntime/disabled");
+        let wirings = [
+            ":input",
+            ":input(symbolic)",
+            ":input(unranked)",
+            ":initializer",
+            ":initializer(typed)",
+            ":constant",
+            ":constant(typed)",
+        ];
+        for (operator, rest) in [("Flatten", ""), ("Reshape", " int64[2]{-1,3}")] {
+            for element_type in ElementType::ALL {
+                for wiring in wirings {
+                    // 261 elements hold every special value, and are odd for the packed types.
+                    let line = format!("{operator}@25 {element_type}[87,3]:special{wiring}{rest}");
+                    let (execution, judgement) = run(&mut runtimes, &line).remove(0);
+                    if without_kernel(operator).contains(&element_type) {
+                        assert!(matches!(judgement, Judgement::Unsupported(_)), "{line}: {judgement:?}");
+                    } else {
+                        let right = match wiring {
+                            ":input(unranked)" => Judgement::Tolerated(Tolerance::Rule(Rule::Unranked)),
+                            _ => Judgement::Agrees,
+                        };
+                        assert_eq!(judgement, right, "{line}: {}", execution.message);
+                        assert!(matches!(execution.outcome, Outcome::Answer(_)), "{line}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn gaps_are_told_from_refusals() {
+        let mut onnxruntime = open("onnxruntime");
+        for (line, gap) in [
+            ("Shape@27 float[2]", Gap::Opset),
+            ("Shape@28 float[2]", Gap::Ir),
+            ("Shape@13 complex64[2]", Gap::ElementType),
+            ("Reshape@25 int4[2] int64[1]{2}", Gap::Kernel),
+        ] {
+            for (execution, judgement) in run(&mut onnxruntime, line) {
+                assert_eq!(judgement, Judgement::Unsupported(gap), "{line}: {}", execution.message);
+            }
+        }
+        for line in [
+            "Flatten@13 axis=4 float[2,3]",
+            "Flatten@13 axis=4 float[2,3]:input(unranked)",
+            "Flatten@13 axis=1 axis=1 float[2,3]",
+            "Shape@13 start=0 float[2]",
+            "Reshape@13 float[2,3] int64[1]{5}",
+            "Reshape@13 float[2,3] int64[2]{-1,-1}:initializer",
+            "Reshape@13 float[2,3] int64[2,1]{2,3}",
+            "Reshape@14 allowzero=1 float[2,3] int64[2]{0,-1}:initializer",
+        ] {
+            for (execution, judgement) in run(&mut onnxruntime, line) {
+                assert_eq!(judgement, Judgement::Agrees, "{line}");
+                let classed = matches!(execution.outcome, Outcome::Refused { .. });
+                assert!(classed, "{line}: {:?}: {}", execution.outcome, execution.message);
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn what_a_runtime_declares_at_load_is_kept() {
+        let (execution, _) =
+            run(&mut open("onnxruntime/disabled"), "Flatten@13 float[2,3,4]:input(symbolic)").remove(0);
+        let declared = execution.declared.unwrap();
+        assert_eq!(declared[0].element_type, Some(ElementType::Float));
+        assert_eq!(declared[0].dims.as_ref().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn a_job_that_continues_is_run_in_the_session_of_the_one_before() {
+        assert_a_job_that_continues_needs_no_model("onnxruntime");
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn a_family_is_answered_in_one_session_as_it_is_alone() {
+        assert_a_family_is_answered_as_it_is_alone("onnxruntime");
+    }
 }

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -44,66 +45,13 @@ fn program(answer: &str) -> TempDir {
 
 const LACKS: &str = r#"echo '{"unsupported": "nothing is there"}'"#;
 
-/// What a campaign takes beside its time: cases under way, minimizing, a busy machine.
-const BESIDE: Duration = Duration::from_secs(8);
-
-#[test]
-fn the_time_is_kept_whatever_a_runtime_does() {
-    let sleeps = format!("sleep 0.2; {LACKS}");
-    // Some models of Flatten make it fail, as an uncaught exception would.
-    let throws = format!("case \"$line\" in *RmxhdHRlb*) exit 1 ;; *) {LACKS} ;; esac");
-    for (answer, code) in [(sleeps.as_str(), 0), ("exit 1", 1), (throws.as_str(), 1), ("sleep 100", 1)] {
-        let folder = program(answer);
-        let folder = folder.path();
-        let began = Instant::now();
-        let campaign = ["campaign", "--runtimes", "in-house,ours", "--for", "5s", "--time-limit", "1s"];
-        let status = start(folder, &campaign).wait().unwrap();
-        let took = began.elapsed();
-        let (out, error) = (text(folder, "stdout"), text(folder, "stderr"));
-        assert_eq!(status.code(), Some(code), "{answer}: {out}{error}");
-        assert!(took >= Duration::from_secs(3) && took < Duration::from_secs(5) + BESIDE, "{answer}: {took:?}");
-        assert!(summary(&folder.join("crosscheck-campaign"))["cases"]["total"].as_u64() > Some(3), "{out}");
-        assert!(error.lines().any(|line| line.contains(" cases, ")), "progress is shown: {error}");
-    }
-}
-
-#[test]
-fn a_hang_is_found_once_and_leaves_time_for_the_rest() {
-    let cases = |configuration: &str, finding: Option<&str>| {
-        let folder = tempfile::tempdir().unwrap();
-        let runtimes = format!("in-house,{configuration}");
-        let began = Instant::now();
-        let campaign = ["campaign", "--runtimes", &runtimes, "--for", "20s", "--seed", "3"];
-        let status = start(folder.path(), &campaign).wait().unwrap();
-        let (took, out) = (began.elapsed(), text(folder.path(), "stdout"));
-        assert!(took < Duration::from_secs(20) + BESIDE, "{took:?}");
-        assert_eq!(status.code(), Some(i32::from(finding.is_some())), "{out}");
-        let said = summary(&folder.path().join("crosscheck-campaign"));
-        // A slow machine may have no time left to measure it.
-        let new = ["new", "not_minimized"].into_iter().flat_map(|part| said[part].as_array().unwrap());
-        let found: Vec<&str> = new.filter_map(|finding| finding["case"].as_str()).collect();
-        assert_eq!(found, finding.as_slice(), "{out}");
-        let left_out = said["runtimes"][1]["left_out"].as_u64().unwrap();
-        assert_eq!(left_out > 0, finding.is_some(), "what is left out is counted: {out}");
-        said["cases"]["total"].as_u64().unwrap()
-    };
-    for (configuration, case) in
-        [("liar/hangs-now-and-then", "Reshape@28 uint2[1] int64[1]{1}"), ("liar/hangs-often", "Flatten@28 float[1]")]
-    {
-        let cases = cases(configuration, Some(case));
-        assert!(cases > 5000, "{configuration}: only {cases} cases");
-    }
-}
-
 fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
 }
 
-/// `CROSSCHECK_SIGNALS=20` sends more than is usual.
-#[test]
-fn a_signal_leaves_a_whole_summary_that_says_so() {
-    let count = std::env::var("CROSSCHECK_SIGNALS").map_or(4, |count| count.parse().unwrap());
-    for number in 0..count {
+/// Sends signals to campaigns, each after another time.
+fn assert_signals_leave_whole_summaries(numbers: Range<u64>) {
+    for number in numbers {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let mut child = start(folder, &["campaign", "--runtimes", "in-house,tract", "--threads", "2"]);
@@ -138,6 +86,11 @@ fn a_signal_leaves_a_whole_summary_that_says_so() {
         assert_eq!(start(folder, &resume).wait().unwrap().code(), Some(0), "{}", text(folder, "stderr"));
         assert_eq!(summary(&output)["complete"], true);
     }
+}
+
+#[test]
+fn a_signal_leaves_a_whole_summary_that_says_so() {
+    assert_signals_leave_whole_summaries(0..2);
 }
 
 #[test]
@@ -197,5 +150,70 @@ fn limits_that_no_runtime_can_keep_are_refused() {
         assert_eq!(child.wait().unwrap().code(), Some(2));
         let error = text(folder.path(), "stderr");
         assert!(error.contains(said), "{error}");
+    }
+}
+
+mod slow {
+    use super::*;
+
+    /// What a campaign takes beside its time: cases under way, minimizing, a busy machine.
+    const BESIDE: Duration = Duration::from_secs(8);
+
+    #[test]
+    #[ignore = "slow: campaigns of 5 and 20 seconds"]
+    fn the_time_is_kept_whatever_a_runtime_does() {
+        let sleeps = format!("sleep 0.2; {LACKS}");
+        // Some models of Flatten make it fail, as an uncaught exception would.
+        let throws = format!("case \"$line\" in *RmxhdHRlb*) exit 1 ;; *) {LACKS} ;; esac");
+        for (answer, code) in [(sleeps.as_str(), 0), ("exit 1", 1), (throws.as_str(), 1), ("sleep 100", 1)] {
+            let folder = program(answer);
+            let folder = folder.path();
+            let began = Instant::now();
+            let campaign = ["campaign", "--runtimes", "in-house,ours", "--for", "5s", "--time-limit", "1s"];
+            let status = start(folder, &campaign).wait().unwrap();
+            let took = began.elapsed();
+            let (out, error) = (text(folder, "stdout"), text(folder, "stderr"));
+            assert_eq!(status.code(), Some(code), "{answer}: {out}{error}");
+            assert!(took >= Duration::from_secs(3) && took < Duration::from_secs(5) + BESIDE, "{answer}: {took:?}");
+            assert!(summary(&folder.join("crosscheck-campaign"))["cases"]["total"].as_u64() > Some(3), "{out}");
+            assert!(error.lines().any(|line| line.contains(" cases, ")), "progress is shown: {error}");
+        }
+    }
+
+    #[test]
+    #[ignore = "slow: campaigns of 5 and 20 seconds"]
+    fn a_hang_is_found_once_and_leaves_time_for_the_rest() {
+        let cases = |configuration: &str, finding: Option<&str>| {
+            let folder = tempfile::tempdir().unwrap();
+            let runtimes = format!("in-house,{configuration}");
+            let began = Instant::now();
+            let campaign = ["campaign", "--runtimes", &runtimes, "--for", "20s", "--seed", "3"];
+            let status = start(folder.path(), &campaign).wait().unwrap();
+            let (took, out) = (began.elapsed(), text(folder.path(), "stdout"));
+            assert!(took < Duration::from_secs(20) + BESIDE, "{took:?}");
+            assert_eq!(status.code(), Some(i32::from(finding.is_some())), "{out}");
+            let said = summary(&folder.path().join("crosscheck-campaign"));
+            // A slow machine may have no time left to measure it.
+            let new = ["new", "not_minimized"].into_iter().flat_map(|part| said[part].as_array().unwrap());
+            let found: Vec<&str> = new.filter_map(|finding| finding["case"].as_str()).collect();
+            assert_eq!(found, finding.as_slice(), "{out}");
+            let left_out = said["runtimes"][1]["left_out"].as_u64().unwrap();
+            assert_eq!(left_out > 0, finding.is_some(), "what is left out is counted: {out}");
+            said["cases"]["total"].as_u64().unwrap()
+        };
+        for (configuration, case) in
+            [("liar/hang", "Reshape@28 uint2[1] int64[1]{1}"), ("liar/hangs-often", "Flatten@28 float[1]")]
+        {
+            let cases = cases(configuration, Some(case));
+            assert!(cases > 5000, "{configuration}: only {cases} cases");
+        }
+    }
+
+    /// `CROSSCHECK_SIGNALS=20` sends more than is usual.
+    #[test]
+    #[ignore = "slow: several campaigns, each of some seconds"]
+    fn signals_at_other_times_leave_whole_summaries_too() {
+        let count = std::env::var("CROSSCHECK_SIGNALS").map_or(4, |count| count.parse().unwrap());
+        assert_signals_leave_whole_summaries(2..count);
     }
 }

@@ -6,14 +6,18 @@ use crate::model::{self, Versions};
 use crate::operator::{InputSpec, NEWEST_OPSET, OPERATORS, Operator, Role};
 use crate::runtime::{Outcome, Runtime};
 use crate::tensor::ElementType;
-use crate::verdict::{Judgement, judge_one, reaction};
+use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
 
 /// What is wrong where the batch is answered.
 pub(super) const OTHER_ANSWER: &str = "answers otherwise than alone";
 
 /// What is wrong where the batch is not answered.
 pub(super) fn not_answered(outcome: &Outcome) -> String {
-    format!("{}, though each case is answered alone", reaction(outcome))
+    let what = match outcome {
+        Outcome::Answer(_) => Discrepancy::WrongCount.sentence(),
+        failed => reaction(failed),
+    };
+    format!("{what}, though each case is answered alone")
 }
 
 /// What is special about the cases of a batch, in any order.

@@ -670,7 +670,10 @@ impl<'a> Companies<'a> {
     ) {
         for (company, suspicion) in suspects {
             let alone = |index: usize| done[index].as_ref().map(|(execution, _)| &execution.outcome);
-            let is_answered = |&index: &usize| matches!(alone(index), Some(Outcome::Answer(_)));
+            let is_answered = |&index: &usize| match &done[index] {
+                Some((_, Judgement::Wrong(found))) if found.contains(&Discrepancy::WrongCount) => false,
+                alone => matches!(alone, Some((Execution { outcome: Outcome::Answer(_), .. }, _))),
+            };
             let is_off = |index: usize, part: &Execution| {
                 matches!(members[index].judge(part), Judgement::Wrong(_)) && Some(&part.outcome) != alone(index)
             };

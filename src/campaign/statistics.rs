@@ -165,6 +165,11 @@ pub struct Tally {
 }
 
 impl RuntimeStatistics {
+    /// In how many cases it changed nothing but the payload of a NaN.
+    pub fn nan_payloads(&self) -> u64 {
+        self.tolerated.get(&Tolerance::NanPayload).copied().unwrap_or(0)
+    }
+
     /// How many cases it does not support or was not given.
     pub fn unsupported(&self) -> u64 {
         self.unsupported.values().sum()

@@ -1,4 +1,4 @@
-//! Planted faults: each must be reported by a campaign, through the entry point that the program itself uses.
+//! Campaigns as a whole: on threads, stopped and resumed, alone and in company.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,125 +8,17 @@ use super::*;
 use crate::case::{Case, Generated, Generator, variants};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Gap, Outcome, Output, Stage};
-use crate::tensor::Tensor;
-use crate::verdict::Discrepancy;
+use crate::runtime::{self, Execution, Gap, Outcome, Stage};
 
 /// A campaign without known issues, of so many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
     Options { source, from: 0, cases, reserve: &|_| Duration::ZERO, threads, company: 64, expected: &[], known: &[] }
 }
 
-/// The findings of a campaign of 2,000 cases with an honest runtime and one that lies.
-fn campaign(lie: Fault) -> Statistics {
-    campaign_of(2000, lie)
-}
-
-fn campaign_of(cases: u64, lie: Fault) -> Statistics {
-    let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
-    let source = Stream::new(Generator::default(), 7, vec![]);
-    run(&options(&source, Some(cases), 2), None, &open, &Stop::default(), &|_| {}).unwrap()
-}
-
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
 fn is_of(operator: &str, job: &Job) -> bool {
     let needle = format!("{operator}_");
     job.model.windows(needle.len()).any(|window| window == needle.as_bytes())
-}
-
-fn change(execution: &mut Execution, to: impl Fn(&Tensor) -> Option<Tensor>) {
-    if let Outcome::Answer(outputs) = &execution.outcome
-        && let Some(changed) = to(&outputs[0].tensor)
-    {
-        *execution = Execution::answer(vec![Output::new(changed)], vec![]);
-    }
-}
-
-#[track_caller]
-fn assert_found(statistics: &Statistics, operator: &str, discrepancies: &[Discrepancy]) {
-    let mismatches: Vec<_> = statistics.groups.keys().map(|(mismatch, _)| mismatch).collect();
-    assert_eq!(statistics.cases, 2000);
-    assert!(mismatches.iter().all(|m| m.runtime == "liar"), "the honest runtime was accused: {mismatches:?}");
-    assert!(mismatches.iter().all(|m| m.operator == operator), "another operator was accused: {mismatches:?}");
-    assert!(mismatches.iter().any(|m| m.discrepancies == discrepancies), "not found: {mismatches:?}");
-    assert_eq!(statistics.runtimes[0].wrong, 0);
-    assert_eq!(statistics.runtimes[1].wrong, statistics.groups.values().map(|group| group.count).sum::<u64>());
-}
-
-#[test]
-fn an_honest_runtime_is_never_accused() {
-    let statistics = campaign(|_, _| {});
-    assert!(statistics.groups.is_empty(), "{:?}", statistics.groups);
-    assert_eq!(statistics.runtimes[1].unclassified, 0);
-}
-
-#[test]
-fn a_shape_that_loses_its_last_dim_is_found() {
-    let statistics = campaign(|job, execution| {
-        if is_of("Shape", job) {
-            change(execution, |t| t.int64s().and_then(|dims| Some(Tensor::vector(dims.split_last()?.1))));
-        }
-    });
-    assert_found(&statistics, "Shape", &[Discrepancy::WrongDims]);
-}
-
-#[test]
-fn a_flatten_that_swaps_its_halves_is_found() {
-    let statistics = campaign(|job, execution| {
-        if is_of("Flatten", job) {
-            change(execution, |t| t.with_dims(t.dims().iter().rev().copied().collect()).ok());
-        }
-    });
-    assert_found(&statistics, "Flatten", &[Discrepancy::WrongDims]);
-}
-
-/// Reads the model as the in-house runtime does, after it replaced allowzero=1 by 0.
-#[test]
-fn a_reshape_that_ignores_allowzero_is_found() {
-    let statistics = campaign(|job, execution| {
-        use prost::Message;
-        let mut model = crate::model::proto::ModelProto::decode(&job.model[..]).unwrap();
-        let mut replaced = false;
-        for attribute in model.graph.iter_mut().flat_map(|g| &mut g.node).flat_map(|n| &mut n.attribute) {
-            if attribute.name.as_deref() == Some("allowzero") && attribute.i == Some(1) {
-                attribute.i = Some(0);
-                replaced = true;
-            }
-        }
-        if replaced {
-            let job = Job { model: model.encode_to_vec().into(), ..job.clone() };
-            let mut in_house = runtime::open(&runtime::select(Some("in-house")).unwrap()).unwrap().remove(0);
-            *execution = in_house.execute(&job);
-        }
-    });
-    assert_found(&statistics, "Reshape", &[Discrepancy::WrongDims]);
-}
-
-#[test]
-fn a_changed_element_is_found() {
-    let statistics = campaign(|job, execution| {
-        if is_of("Reshape", job) {
-            change(execution, |t| {
-                let mut bits: Vec<u128> = match t.elements() {
-                    crate::tensor::Elements::Packed(_) => (0..t.len()).map(|i| t.element_bits(i)).collect(),
-                    crate::tensor::Elements::Strings(_) => return None,
-                };
-                *bits.last_mut()? ^= 1;
-                Tensor::from_element_bits(t.element_type(), t.dims().to_vec(), bits).ok()
-            });
-        }
-    });
-    assert_found(&statistics, "Reshape", &[Discrepancy::WrongValue]);
-}
-
-#[test]
-fn a_panic_is_found() {
-    let statistics = campaign(|job, execution| {
-        if is_of("Flatten", job) {
-            execution.outcome = Outcome::Panicked { stage: Stage::Run };
-        }
-    });
-    assert_found(&statistics, "Flatten", &[Discrepancy::Panic]);
 }
 
 #[test]
@@ -257,7 +149,9 @@ fn cannot_stand_company(job: &Job, execution: &mut Execution) {
 /// The one company that goes wrong on a runtime which is right with each case alone, and what comes of it.
 #[track_caller]
 fn only_company(lie: Fault) -> (String, Vec<Case>) {
-    let statistics = campaign_of(9000, lie);
+    let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
+    let source = Stream::new(Generator::default(), 7, vec![]);
+    let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
     assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
     let companies: Vec<_> = statistics.companies.into_iter().collect();
     let [((1, what, _), company)] = &companies[..] else { panic!("{companies:?}") };

@@ -270,10 +270,20 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{}", table.trim_fmt())?;
     write_gaps(statistics, to)?;
     write_refusals(statistics, to)?;
+    write_nan_payloads(statistics, to)?;
     for runtime in &statistics.runtimes {
         if let Some(message) = &runtime.unclassified_message {
             writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
         }
+    }
+    Ok(())
+}
+
+/// Which runtimes change the payload of a NaN: no finding, and not passed over in silence.
+fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
+    for runtime in statistics.runtimes.iter().filter(|runtime| runtime.nan_payloads() > 0) {
+        let (count, s) = (runtime.nan_payloads(), if runtime.nan_payloads() == 1 { "" } else { "s" });
+        writeln!(to, "\n{} changes the payload of a NaN in {count} case{s}, which no text forbids", runtime.id)?;
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ fn five_faults_at_once_are_five_findings() {
     let found = findings(&FIVE, &[]);
     let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
     insta::assert_snapshot!(signatures.join("\n"), @r"
-    liar | Flatten | panic | panics at run:  | operand0:dim-zero
+    liar | Flatten | panic | panics at run: there is nothing to flatten | operand0:dim-zero
     liar | Flatten | wrong-dims | rank>=1
     liar | Shape | wrong-dims | rank>=3
     liar | Reshape | wrong-type | float16 | operand0:bfloat16

@@ -2,48 +2,76 @@
 
 use prost::Message;
 
-use super::{Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, open, select};
+use super::{
+    Declaration, Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, caught,
+    demand, open, select,
+};
 use crate::model::Job;
 use crate::model::proto::{ModelProto, NodeProto, ValueInfoProto};
+use crate::operator::{Expectation, Rule};
 use crate::tensor::{ElementType, Tensor};
 
-/// A planted fault: may change what came of a job.
+/// A planted fault: may change what the runtime does with a job, or panic.
 pub(crate) type Fault = fn(&Job, &mut Execution);
 
-/// Faults to plant, by name.
-pub(crate) const FAULTS: &[(&str, Fault)] = &[
-    ("short-shape", short_shape),
-    ("swapped-flatten", swapped_flatten),
-    ("no-high-rank", no_high_rank),
-    ("wrong-type", wrong_type),
-    ("panics-on-zero", panics_on_zero),
-    ("truncated-target", truncated_target),
+/// What is planted, by name: one row for each discrepancy, named as it is, and those that tests need besides. Faults that
+/// end the process, or take all that it has, need a runtime in a process of its own.
+pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
+    ("crash", &[abort_on_high_rank]),
+    ("hang", &[hang_on_uint2]),
+    ("memory", &[fill_memory_on_int2]),
+    ("garbage", &[garbage_on_int2]),
+    ("panic", &[panics_on_zero]),
+    ("wrong-count", &[two_outputs]),
+    ("wrong-value", &[wrong_last_element]),
+    ("wrong-dims", &[swapped_flatten]),
+    ("wrong-rank", &[vector_for_matrix]),
+    ("wrong-type", &[wrong_type]),
+    ("truncates", &[truncated_target]),
+    ("undeclared", &[declares_another_row]),
+    ("refuses-valid", &[no_high_rank]),
+    ("configurations-disagree", &[refuses_open]),
+    ("wirings-disagree", &[refuses_open_unless_fed]),
+    ("opsets-disagree", &[refuses_open_at_one_version]),
+    ("accepts-invalid", &[gives_data_as_it_is]),
+    ("accepts-leniently", &[lenient_flatten]),
+    ("nan-payload", &[other_nan_payload]),
+    ("right", &[]),
+    ("short-shape", &[short_shape]),
+    ("hangs-often", &[hang_on_flatten]),
+    (
+        "fatal",
+        &[
+            panics_on_zero,
+            abort_on_high_rank,
+            null_on_zero,
+            hang_on_uint2,
+            exit_on_uint2,
+            fill_memory_on_int2,
+            garbage_on_int2,
+        ],
+    ),
 ];
 
-/// Faults that take the whole process with them, or all that it has: only a runtime in a process of its own can have them.
-const FATAL: &[Fault] = &[
-    panics_on_zero,
-    abort_on_high_rank,
-    null_on_zero,
-    hang_on_uint2,
-    exit_on_uint2,
-    fill_memory_on_int2,
-    garbage_on_int2,
-];
+const NAMES: [&str; PLANTED.len()] = {
+    let mut names = [""; PLANTED.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = PLANTED[place].0;
+        place += 1;
+    }
+    names
+};
 
 pub(super) static KIND: Kind = Kind {
     name: "liar",
     version: "0",
-    configurations: &["fatal", "hangs-now-and-then", "hangs-often"],
+    configurations: &NAMES,
     pinned: &[],
     supply: Supply::Linked,
     known: "",
     open: |row| {
-        let faults = match row.id.configuration.as_str() {
-            "hangs-now-and-then" => vec![hang_on_uint2 as Fault],
-            "hangs-often" => vec![hang_on_flatten as Fault],
-            _ => FATAL.to_vec(),
-        };
+        let faults = planted(&row.id.configuration)?;
         Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node: true }))
     },
 };
@@ -56,31 +84,32 @@ struct Liar {
     is_by_node: bool,
 }
 
+/// The faults of a row.
+fn planted(name: &str) -> Result<Vec<Fault>, OpenError> {
+    let row = PLANTED.iter().find(|(own, _)| *own == name);
+    let reason = || format!("there is no fault `{name}`; there are {}", NAMES.join(", "));
+    row.map(|(_, faults)| faults.to_vec()).ok_or_else(|| OpenError::new(KIND.name, reason()))
+}
+
 /// The in-house runtime with faults planted in it, as a runtime of the kind `liar`.
 pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    planted(faults, true)
+    with(faults, true)
 }
 
 /// The same with faults that are given a model as a whole, whatever it holds.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    planted(faults, false)
+    with(faults, false)
 }
 
-fn planted(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
-    let id = RuntimeId { name: "liar".to_owned(), version: "0".to_owned(), configuration: String::new() };
+fn with(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
+    let id = RuntimeId { name: KIND.name.to_owned(), version: KIND.version.to_owned(), configuration: String::new() };
     Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node }))
 }
 
 /// The in-house runtime with faults by name, such as `short-shape,wrong-type`.
 pub(crate) fn named(list: &str) -> Result<Box<dyn Runtime>, OpenError> {
-    let fault = |name: &str| {
-        let names = || FAULTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-        let reason = || format!("there is no fault `{name}`; there are {}", names());
-        let known = FAULTS.iter().find(|(own, _)| *own == name).map(|(_, fault)| *fault);
-        known.ok_or_else(|| OpenError::new("liar", reason()))
-    };
-    liar(&list.split(',').map(fault).collect::<Result<Vec<Fault>, _>>()?)
+    liar(&list.split(',').map(planted).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The in-house runtime.
@@ -101,8 +130,11 @@ impl Runtime for Liar {
 impl Liar {
     fn lie(&mut self, job: &Job) -> Execution {
         let mut execution = self.honest.execute(job);
-        self.faults.iter().for_each(|fault| fault(job, &mut execution));
-        execution
+        let faults = caught(|| self.faults.iter().for_each(|fault| fault(job, &mut execution)));
+        match faults {
+            Ok(()) => execution,
+            Err(message) => Execution::without_answer(Outcome::Panicked { stage: Stage::Run }, message),
+        }
     }
 
     /// What comes of each output, as if it were alone in its model; the first that is no answer is what comes of all.
@@ -118,7 +150,8 @@ impl Liar {
                 Outcome::Answer(own) => outputs.extend(own),
                 _ => return execution,
             }
-            declared.extend(execution.declared.iter().flat_map(|declared| declared.iter().cloned()));
+            let own = execution.declared.iter().flat_map(|declared| declared.iter().cloned()).next();
+            declared.push(own.unwrap_or(Declaration { element_type: None, dims: None }));
         }
         Execution::answer(outputs, declared)
     }
@@ -165,6 +198,17 @@ fn give(execution: &mut Execution, tensor: Option<Tensor>) {
     }
 }
 
+fn refuse(execution: &mut Execution) {
+    execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Value };
+}
+
+/// The tensor with other bits in its elements; `None` for strings.
+fn with_bits(tensor: &Tensor, change: impl Fn(usize, u128) -> u128) -> Option<Tensor> {
+    let bits = (0..tensor.len()).map(|index| change(index, tensor.element_bits(index)));
+    let is_packed = tensor.element_type() != ElementType::String;
+    is_packed.then(|| Tensor::from_element_bits(tensor.element_type(), tensor.dims().to_vec(), bits).ok())?
+}
+
 /// Shape loses its last dim when there are three or more.
 pub(crate) fn short_shape(job: &Job, execution: &mut Execution) {
     if is(job, "Shape") {
@@ -184,7 +228,7 @@ pub(crate) fn swapped_flatten(job: &Job, execution: &mut Execution) {
 /// Reshape refuses to give rank 4 and more.
 pub(crate) fn no_high_rank(job: &Job, execution: &mut Execution) {
     if is(job, "Reshape") && answer(execution).is_some_and(|t| t.rank() >= 4) {
-        execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Value };
+        refuse(execution);
     }
 }
 
@@ -199,11 +243,90 @@ pub(crate) fn wrong_type(job: &Job, execution: &mut Execution) {
     }
 }
 
+/// Whether it is a Flatten of zero-size data that was answered.
+pub(crate) fn is_of_nothing(job: &Job, execution: &Execution) -> bool {
+    is(job, "Flatten") && answer(execution).is_some_and(Tensor::is_empty)
+}
+
 /// Flatten panics on zero-size data.
 pub(crate) fn panics_on_zero(job: &Job, execution: &mut Execution) {
-    if is(job, "Flatten") && answer(execution).is_some_and(Tensor::is_empty) {
-        execution.outcome = Outcome::Panicked { stage: Stage::Run };
+    assert!(!is_of_nothing(job, execution), "there is nothing to flatten");
+}
+
+/// Flatten gives its output twice.
+fn two_outputs(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten")
+        && let Outcome::Answer(outputs) = &mut execution.outcome
+    {
+        outputs.extend(outputs.clone());
     }
+}
+
+/// Flatten changes the last element of int64 data.
+fn wrong_last_element(job: &Job, execution: &mut Execution) {
+    let int64s = answer(execution).filter(|t| is(job, "Flatten") && t.element_type() == ElementType::Int64);
+    let changed = int64s.and_then(|t| with_bits(t, |index, bits| bits ^ u128::from(index + 1 == t.len())));
+    give(execution, changed);
+}
+
+/// Flatten gives a vector.
+fn vector_for_matrix(job: &Job, execution: &mut Execution) {
+    let matrix = answer(execution).filter(|_| is(job, "Flatten"));
+    let vector = matrix.and_then(|t| t.with_dims(vec![i64::try_from(t.len()).ok()?]).ok());
+    give(execution, vector);
+}
+
+/// Flatten declares one row more than it gives.
+fn declares_another_row(job: &Job, execution: &mut Execution) {
+    if let Some([rows, _]) = answer(execution).filter(|_| is(job, "Flatten")).map(Tensor::dims) {
+        let dims = Some(vec![rows.checked_add(1), None]);
+        execution.declared = Some([Declaration { element_type: None, dims }].into());
+    }
+}
+
+/// Flatten refuses what is left open.
+fn refuses_open(job: &Job, execution: &mut Execution) {
+    if is(job, "Flatten") && matches!(demand(job), Ok(Expectation::Unspecified { .. })) {
+        refuse(execution);
+    }
+}
+
+/// The same where the data is no graph input.
+fn refuses_open_unless_fed(job: &Job, execution: &mut Execution) {
+    if job.feeds.is_empty() {
+        refuses_open(job, execution);
+    }
+}
+
+/// The same at the opset of Flatten-24.
+fn refuses_open_at_one_version(job: &Job, execution: &mut Execution) {
+    let imports = ModelProto::decode(&job.model[..]).map(|model| model.opset_import).unwrap_or_default();
+    if imports.iter().any(|import| import.version == Some(24)) {
+        refuses_open(job, execution);
+    }
+}
+
+/// A Reshape to another number of elements is answered with the data as it is.
+fn gives_data_as_it_is(job: &Job, execution: &mut Execution) {
+    let data = job.feeds.first().filter(|(name, _)| !name.ends_with("shape")).map(|(_, data)| data.clone());
+    if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Reject { rule: Rule::ElementCount, .. })) {
+        give(execution, data);
+    }
+}
+
+/// Flatten answers a negative axis at opsets that have none.
+fn lenient_flatten(job: &Job, execution: &mut Execution) {
+    if let Ok(Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(outputs) }) = demand(job) {
+        give(execution, outputs.into_iter().next());
+    }
+}
+
+/// Quiet NaNs of float get another payload.
+fn other_nan_payload(_: &Job, execution: &mut Execution) {
+    const QUIET: u128 = 0x7fc0_0000;
+    let floats = answer(execution).filter(|t| t.element_type() == ElementType::Float);
+    let changed = floats.and_then(|t| with_bits(t, |_, bits| bits ^ u128::from(bits & QUIET == QUIET)));
+    give(execution, changed);
 }
 
 /// Entries of a target shape that is fed at run lose their high 32 bits.

@@ -38,6 +38,14 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
+    /// The rule that leaves room, or what else it is.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Tolerance::Rule(rule) => rule.id(),
+            Tolerance::NanPayload => "nan-payload",
+        }
+    }
+
     pub fn sentence(self) -> String {
         match self {
             Tolerance::Rule(rule) if rule.is_on_the_graph() => format!("the model may be refused or answered ({rule})"),

@@ -1,0 +1,94 @@
+//! What a campaign must find: a fault for each discrepancy, planted in a runtime that is right but for it.
+
+mod program;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use clap::ValueEnum;
+use onnx_crosscheck::verdict::Discrepancy;
+use program::crosscheck;
+use serde_json::Value;
+
+/// What is planted besides, and is no finding: the runtime is right, or what it does is tolerated.
+const NO_FINDING: [&str; 2] = ["right", "nan-payload"];
+
+/// A campaign on a runtime with the fault of a name.
+struct Campaign {
+    code: Option<i32>,
+    printed: String,
+    summary: Value,
+    markdown: String,
+}
+
+impl Campaign {
+    fn run(fault: &str) -> Campaign {
+        let folder = tempfile::tempdir().unwrap();
+        // The configuration that disagrees needs one that is right.
+        let beside = if fault == Discrepancy::ConfigurationsDisagree.id() { ",liar/right" } else { "" };
+        let runtimes = format!("in-house,liar/{fault}{beside}");
+        let campaign = ["campaign", "--runtimes", &runtimes, "--cases", "1500", "--seed", "5", "--output", "out"];
+        let limits = ["--time-limit", "500ms", "--memory-limit", "96MiB"];
+        let (code, printed) = crosscheck(folder.path(), &[&campaign[..], &limits].concat());
+        let read = |name| fs::read_to_string(folder.path().join("out").join(name)).unwrap_or_default();
+        let summary = serde_json::from_str(&read("summary.json")).unwrap_or_default();
+        Campaign { code, printed, summary, markdown: read("summary.md") }
+    }
+
+    /// The kinds of its findings: the third part of each signature.
+    fn kinds(&self) -> BTreeSet<&str> {
+        let findings = ["new", "not_minimized"].into_iter().filter_map(|part| self.summary[part].as_array()).flatten();
+        let signatures = findings.map(|finding| finding["signature"].as_str().unwrap_or_default());
+        signatures.map(|signature| signature.split(" | ").nth(2).unwrap_or(signature)).collect()
+    }
+
+    /// How often the second runtime changed nothing but the payload of a NaN.
+    fn nan_payloads(&self) -> u64 {
+        let reasons = self.summary["runtimes"][1]["tolerated_for"].as_array().into_iter().flatten();
+        reasons.filter(|part| part["reason"] == "nan-payload").filter_map(|part| part["count"].as_u64()).sum()
+    }
+
+    /// What is not as it must be, if the findings are to be of these kinds and no others.
+    fn faults(&self, kinds: &BTreeSet<&str>) -> Vec<String> {
+        let code = Some(i32::from(!kinds.is_empty()));
+        [
+            (self.kinds() != *kinds).then(|| format!("the findings are {:?}, not {kinds:?}", self.kinds())),
+            (self.code != code).then(|| format!("the exit status is {:?}, not {code:?}", self.code)),
+            (self.summary["cases"]["total"] != 1500).then(|| "not every case was run".to_owned()),
+            (self.summary["runtimes"][0]["wrong"] != 0).then(|| "in-house is said to be wrong".to_owned()),
+            (self.summary["companies"].as_array().is_none_or(|companies| !companies.is_empty()))
+                .then(|| "what is wrong is held against a company".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+#[test]
+fn every_discrepancy_is_found_where_its_fault_is_planted_and_no_other_is() {
+    let kinds = Discrepancy::value_variants().iter().map(|discrepancy| discrepancy.id());
+    let rows = kinds.map(|kind| (kind, BTreeSet::from([kind]))).chain(NO_FINDING.map(|name| (name, BTreeSet::new())));
+    let wrong = rows.filter_map(|(name, kinds)| {
+        let campaign = Campaign::run(name);
+        if campaign.printed.contains(&format!("`liar/{name}` cannot take part")) {
+            return Some(format!("{name}: no fault is planted for it: add a row to PLANTED in src/runtime/liar.rs"));
+        }
+        let faults = campaign.faults(&kinds);
+        (!faults.is_empty()).then(|| format!("{name}: {}\n{}", faults.join("; "), campaign.printed))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_changed_nan_payload_is_counted_and_shown() {
+    let changed = Campaign::run("nan-payload");
+    let count = changed.nan_payloads();
+    assert!(count > 1, "{}", changed.summary["runtimes"]);
+    let said = format!("liar/nan-payload changes the payload of a NaN in {count} cases, which no text forbids");
+    assert!(changed.printed.contains(&said) && changed.markdown.contains(&said), "{}", changed.printed);
+    let right = Campaign::run("right");
+    assert_eq!(right.nan_payloads(), 0);
+    assert!(!right.printed.contains("NaN") && !right.markdown.contains("NaN"), "{}", right.printed);
+}
