@@ -92,3 +92,33 @@ fn a_changed_nan_payload_is_counted_and_shown() {
     assert_eq!(right.nan_payloads(), 0);
     assert!(!right.printed.contains("NaN") && !right.markdown.contains("NaN"), "{}", right.printed);
 }
+
+#[test]
+fn what_goes_wrong_in_one_model_only_can_be_known_like_anything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| crosscheck(folder.path(), arguments);
+    let runtimes = ["--runtimes", "in-house,liar/in-one-model"];
+    let campaign = ["campaign", "--cases", "3000", "--seed", "5", "--output", "out", "--restart"];
+    let campaign = || run(&[&campaign[..], &runtimes].concat());
+    let (code, printed) = campaign();
+    assert!(code == Some(1) && printed.contains("liar/in-one-model panics at run"), "{printed}");
+    let file = fs::read_dir(folder.path().join("out/companies")).unwrap().next().unwrap().unwrap().path();
+    let file = file.display().to_string();
+    let add = || run(&[&["known", "add", "--together", &file][..], &runtimes].concat());
+    let (code, printed) = add();
+    assert!(code == Some(0) && printed.contains("known/liar.toml"), "{printed}");
+    let entries = fs::read_to_string(folder.path().join("known/liar.toml")).unwrap();
+    assert!(entries.contains("[[batch]]") && entries.contains("\"Shape@28 float[1]\""), "{entries}");
+    let (code, printed) = campaign();
+    assert!(code == Some(0) && printed.contains("known as liar-together-"), "{printed}");
+    let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    assert!(summary["companies"][0]["known_as"].as_str().is_some_and(|id| id.starts_with("liar-together-")));
+    let (code, printed) = add();
+    assert!(code == Some(0) && printed.contains("known as liar-together-"), "it is there already: {printed}");
+    // It is held against whoever is right by now.
+    let (code, printed) = run(&[&["known"][..], &runtimes].concat());
+    assert!(code == Some(0) && printed.contains("(open; shows)"), "{printed}");
+    let (code, printed) = run(&["known", "--runtimes", "liar/right"]);
+    assert!(code == Some(1) && printed.contains("no longer shows"), "{printed}");
+}

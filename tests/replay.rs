@@ -173,21 +173,19 @@ fn without_stored_outputs_runtimes_are_compared_with_each_other() {
 #[test]
 fn what_known_issues_explain_is_no_failure_and_is_named() {
     let root = tempfile::tempdir().unwrap();
-    let shape = |name: &str, line: &str| case(root.path(), name, line, Some(&[Tensor::vector(&[2])]));
-    let folder = shape("known", "Shape@15 float[2]");
+    let empty = Tensor::from_element_bits(ElementType::Float, vec![1, 0], []).unwrap();
+    let folder = case(root.path(), "known", "Flatten@28 axis=0 float[0]", Some(&[empty]));
     let run = |folder: &Path, more: &[&str]| replay("in-house,tract/typed", folder, more);
     let (code, out, _) = run(&folder, &[]);
     assert_eq!(code, Some(0), "{out}");
-    assert!(out.contains("WRONG        gives another element type"), "{out}");
-    assert!(out.contains("known as tract-shape-wrong-type-ecb190"), "{out}");
-    let row = out.lines().rfind(|line| line.trim_start().starts_with("tract/typed")).unwrap();
-    let numbers: Vec<&str> = row.split_whitespace().skip(1).collect();
-    assert_eq!(numbers, ["0", "0", "0", "1", "1", "0"], "{out}");
+    assert!(out.contains("WRONG        refuses a valid model"), "{out}");
+    assert!(out.contains("known as tract-flatten-refuses-valid-5183a3"), "{out}");
+    assert_eq!(last_row(&out), ["0", "0", "0", "0", "1", "1", "0"], "{out}");
     assert_eq!(run(&folder, &["--ignore-known"]).0, Some(1));
     assert_eq!(run(&folder, &["--ignore-known", "--fail-on", "panic"]).0, Some(0));
     let (_, out, _) = run(&folder, &["--format", "json"]);
     let line: Value = serde_json::from_str(out.trim()).unwrap();
-    assert_eq!(line["judged"]["witnesses"][2]["known_as"][0], "tract-shape-wrong-type-ecb190");
+    assert_eq!(line["judged"]["witnesses"][2]["known_as"][0], "tract-flatten-refuses-valid-5183a3");
     assert_eq!((&line["judged"]["finding"], &line["judged"]["new"]), (&true.into(), &false.into()));
     let junit = |more: &[&str]| {
         let (_, out, _) = run(&folder, &[&["--format", "junit"], more].concat());
@@ -198,6 +196,30 @@ fn what_known_issues_explain_is_no_failure_and_is_named() {
     // A wrong stored output is explained by nothing.
     let wrong = case(root.path(), "wrong", "Shape@15 float[2]", Some(&[Tensor::vector(&[3])]));
     assert_eq!(run(&wrong, &[]).0, Some(1));
+}
+
+/// What is counted of tract/typed.
+fn last_row(out: &str) -> Vec<&str> {
+    let row = out.lines().rfind(|line| line.trim_start().starts_with("tract/typed")).unwrap();
+    row.split_whitespace().skip(1).collect()
+}
+
+#[test]
+fn what_is_by_design_is_not_wrong_and_the_values_behind_it_are_judged() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "design", "Shape@15 float[2]:input(symbolic)", Some(&[Tensor::vector(&[2])]));
+    let run = |more: &[&str]| replay("in-house,tract/typed", &folder, more);
+    let (code, out, _) = run(&[]);
+    assert_eq!((code, last_row(&out)), (Some(0), vec!["0", "1", "0", "0", "0", "0", "0"]), "{out}");
+    let (_, out, _) = run(&["--format", "json"]);
+    let line: Value = serde_json::from_str(out.trim()).unwrap();
+    let witness = &line["judged"]["witnesses"][2];
+    assert_eq!(
+        (&witness["kind"], &witness["answer"]),
+        (&"by design".into(), &"int64[1]{2} handed over as TDim".into())
+    );
+    assert_eq!(line["judged"]["finding"], false);
+    assert_eq!(run(&["--ignore-known"]).0, Some(1));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::*;
 use crate::case::{Case, Generated, Generator, variants};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Gap, Outcome, Stage};
+use crate::runtime::{self, Execution, Gap, Outcome};
 
 /// A campaign without known issues, of so many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
@@ -139,13 +139,6 @@ fn a_limit_within_a_block_can_be_raised() {
     assert_same(&parts[4], &whole);
 }
 
-/// A Flatten and a Shape in one model are more than it can take; each alone is not.
-fn cannot_stand_company(job: &Job, execution: &mut Execution) {
-    if is_of("Flatten", job) && is_of("Shape", job) {
-        execution.outcome = Outcome::Panicked { stage: Stage::Load };
-    }
-}
-
 /// The one company that goes wrong on a runtime which is right with each case alone, and what comes of it.
 #[track_caller]
 fn only_company(lie: Fault) -> (String, Vec<Case>) {
@@ -160,7 +153,7 @@ fn only_company(lie: Fault) -> (String, Vec<Case>) {
 
 #[test]
 fn what_goes_wrong_in_company_only_is_found_in_the_smallest_company() {
-    let (what, company) = only_company(cannot_stand_company);
+    let (what, company) = only_company(liar::panics_on_shape_beside_flatten);
     assert!(what.starts_with("panics"), "{what}");
     let mut operators: Vec<&str> = company.iter().map(|case| case.operator.name).collect();
     operators.sort_unstable();

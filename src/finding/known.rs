@@ -41,7 +41,8 @@ pub struct Known {
     pub cause: String,
     /// Where it is reported upstream, or `not reported`.
     pub link: String,
-    /// What is to become of it.
+    /// What is to become of it; open, if the entry does not say.
+    #[serde(default)]
     pub state: State,
     pub signature: String,
     /// The first and the last version known to have it.
@@ -52,10 +53,11 @@ pub struct Known {
 }
 
 /// What is to become of a known issue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum State {
     /// It is a defect, and is there.
+    #[default]
     Open,
     /// The maintainers of the runtime mean it to be so. It is counted apart, and what else is wrong beside it is a defect.
     ByDesign,
@@ -460,7 +462,8 @@ mod tests {
             assert!(known.features(&own).to_string() == known.signature_parts().1, "{said}");
         }
         let typed = of("tract-size-refuses-valid-370fae");
-        let mismatch = Mismatch { reaction: "cannot read the contents of a tensor".to_owned(), ..typed.mismatch() };
+        let reaction = "cannot read the contents of a tensor: ShapeError/OutOfBounds";
+        let mismatch = Mismatch { reaction: reaction.to_owned(), ..typed.mismatch() };
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
         assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &mismatch, version, false), (id, 0));
         assert_eq!(explaining("Size@14 uint64[2,3]:constant(typed)", &mismatch, version, true), (id, 1));
@@ -468,6 +471,20 @@ mod tests {
         assert_eq!(explaining("Size@14 uint32[2,3]:constant", &mismatch, version, true), (None, 0));
         let other = Mismatch { reaction: "objects to values".to_owned(), ..mismatch };
         assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &other, version, true), (None, 0));
+    }
+
+    #[test]
+    fn the_state_of_an_issue_is_one_of_four_and_fits_its_versions() {
+        for state in ["open", "by design", "fixed in 1.2", "will not be fixed"] {
+            assert_eq!(State::try_from(state.to_owned()).map(|state| state.to_string()), Ok(state.to_owned()));
+        }
+        assert!(State::try_from("closed".to_owned()).unwrap_err().contains("`will not be fixed`"));
+        for known in KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().issue) {
+            let is_old = by_number(&known.last_version) < by_number(known.usual_version());
+            let is_fixed =
+                matches!(&known.state, State::FixedIn(fixed) if by_number(fixed) > by_number(&known.last_version));
+            assert_eq!(is_fixed, is_old, "{}", known.id);
+        }
     }
 
     #[test]

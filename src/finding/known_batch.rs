@@ -19,6 +19,7 @@ pub struct KnownBatch {
     pub cause: String,
     /// Where it is reported upstream, or `not reported`.
     pub link: String,
+    #[serde(default)]
     pub state: State,
     /// The name of the runtime.
     pub runtime: String,

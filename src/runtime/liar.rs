@@ -36,6 +36,7 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("accepts-invalid", &[gives_data_as_it_is]),
     ("accepts-leniently", &[lenient_flatten]),
     ("nan-payload", &[other_nan_payload]),
+    (IN_ONE_MODEL, &[panics_on_shape_beside_flatten]),
     ("right", &[]),
     ("short-shape", &[short_shape]),
     ("hangs-often", &[hang_on_flatten]),
@@ -52,6 +53,9 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
         ],
     ),
 ];
+
+/// The row of a fault that is given a model as a whole: each case of it is right alone.
+const IN_ONE_MODEL: &str = "in-one-model";
 
 const NAMES: [&str; PLANTED.len()] = {
     let mut names = [""; PLANTED.len()];
@@ -72,7 +76,8 @@ pub(super) static KIND: Kind = Kind {
     known: "",
     open: |row| {
         let faults = planted(&row.id.configuration)?;
-        Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node: true }))
+        let is_by_node = row.id.configuration != IN_ONE_MODEL;
+        Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node }))
     },
 };
 
@@ -284,21 +289,26 @@ fn declares_another_row(job: &Job, execution: &mut Execution) {
     }
 }
 
-/// Flatten refuses what is left open.
+/// A Flatten and a Shape in one model panic.
+pub(crate) fn panics_on_shape_beside_flatten(job: &Job, _: &mut Execution) {
+    assert!(!(is(job, "Flatten") && is(job, "Shape")), "a Shape beside a Flatten");
+}
+
+/// Reshape refuses what is left open.
 fn refuses_open(job: &Job, execution: &mut Execution) {
-    if is(job, "Flatten") && matches!(demand(job), Ok(Expectation::Unspecified { .. })) {
+    if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Unspecified { .. })) {
         refuse(execution);
     }
 }
 
-/// The same where the data is no graph input.
+/// The same where nothing is fed.
 fn refuses_open_unless_fed(job: &Job, execution: &mut Execution) {
     if job.feeds.is_empty() {
         refuses_open(job, execution);
     }
 }
 
-/// The same at the opset of Flatten-24.
+/// The same at the opset of Reshape-24.
 fn refuses_open_at_one_version(job: &Job, execution: &mut Execution) {
     let imports = ModelProto::decode(&job.model[..]).map(|model| model.opset_import).unwrap_or_default();
     if imports.iter().any(|import| import.version == Some(24)) {
