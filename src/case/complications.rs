@@ -43,13 +43,13 @@ fn other_entries(case: &Case) -> impl Iterator<Item = Case> {
     let fixed: Vec<usize> = (0..target.len()).filter(|&entry| target[entry] > 0).take(MOST_ENTRIES).collect();
     let special: Vec<i64> = [-1, 0].into_iter().filter(|special| !target.contains(special)).collect();
     let changes = special.into_iter().flat_map(|special| fixed.iter().map(move |&entry| (entry, special)));
-    let changed = changes.map(|(entry, special)| {
+    let replaced = changes.map(|(entry, special)| {
         let mut target = target.clone();
         target[entry] = special;
         target
     });
     let divided = target.contains(&-1).then(|| [&target[..], &[2]].concat());
-    let targets: Vec<Vec<i64>> = changed.chain(divided).collect();
+    let targets: Vec<Vec<i64>> = replaced.chain(divided).collect();
     targets.into_iter().map(|target| {
         let mut other = case.clone();
         other.set_target(target);

@@ -70,7 +70,7 @@ impl KnownBatch {
     /// them, and each has all the features of one of its own.
     pub fn explains(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> bool {
         let own = self.cases();
-        self.may_show_on(id) && self.what == what && own.len() == cases.len() && are_within(&own, cases.to_vec())
+        self.may_show_on(id) && self.what == what && own.len() == cases.len() && are_within(&own, cases)
     }
 
     /// Whether it shows on a runtime.
@@ -80,14 +80,14 @@ impl KnownBatch {
 }
 
 /// Whether each of some cases has its features within those of another one of as many.
-fn are_within(own: &[Case], others: Vec<Case>) -> bool {
+fn are_within(own: &[Case], others: &[Case]) -> bool {
     let Some((first, rest)) = own.split_first() else { return true };
     let is_like =
         |other: &Case| other.operator == first.operator && Features::of(first).are_within(&Features::of(other));
     (0..others.len()).filter(|&place| is_like(&others[place])).any(|place| {
-        let mut left = others.clone();
+        let mut left = others.to_vec();
         left.remove(place);
-        are_within(rest, left)
+        are_within(rest, &left)
     })
 }
 

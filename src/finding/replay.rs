@@ -223,7 +223,7 @@ impl Trial {
             not_consulted,
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
             tolerance: (authority != Authority::Specification).then_some(tolerance),
-            finding: witnesses.iter().any(|witness| witness.is_deviation()),
+            finding: witnesses.iter().any(Witness::is_deviation),
             new: worst.of_new.is_some(),
             worst,
             witnesses,

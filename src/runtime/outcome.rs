@@ -203,7 +203,7 @@ impl Execution {
             Some((_, Class::Unsupported(gap))) => (Outcome::Unsupported(*gap), String::new()),
             None => (Outcome::Unclassified { stage }, gist(&message)),
         };
-        Execution { declared, phrase, ..Execution::without_answer(outcome, message) }
+        Execution { phrase, declared, ..Execution::without_answer(outcome, message) }
     }
 }
 
