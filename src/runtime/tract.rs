@@ -53,6 +53,7 @@ const PHRASES: &[Phrase] = {
         (&["Wrong input number"], Refused(Reason::Inputs)),
         (&["ShapeError/OutOfBounds"], Refused(Reason::Data)),
         (&["ShapeError/Overflow"], Refused(Reason::Size)),
+        (&["Overflow in TDim multiplication"], Refused(Reason::Size)),
         (&["tensor shape", "overflows"], Refused(Reason::Size)),
         (&["tensor shape", "is too large"], Refused(Reason::Size)),
         (&["mismatch after rewiring"], Refused(Reason::Inference)),
