@@ -81,18 +81,21 @@ pub struct Triaged {
 /// How long the extent of a finding is measured whose cases end a process, or take all of their time.
 const COSTLY: Duration = Duration::from_secs(2);
 
-/// How long it takes to minimize a group of mismatches, as a rule.
-const USUAL: Duration = Duration::from_millis(10);
+/// How long it takes to minimize the first groups of a mismatch, as a rule, and each of the others: most of these are like one
+/// that was minimized before.
+const FIRST: Duration = Duration::from_millis(100);
+const OTHER: Duration = Duration::from_millis(2);
 
 /// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
-    let mut costly: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
-    costly.dedup();
-    costly.retain(|mismatch| is_costly(mismatch));
-    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let mut mismatches: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
+    mismatches.dedup();
+    let costly = mismatches.iter().filter(|mismatch| is_costly(mismatch)).count();
     let threads = threads.max(1);
-    let rounds = costly.len().div_ceil(threads);
-    USUAL.saturating_mul(count(groups.len() / threads)) + (2 * limit).saturating_mul(count(rounds))
+    let rounds = |count: usize| u32::try_from(count.div_ceil(threads)).unwrap_or(u32::MAX);
+    FIRST.saturating_mul(rounds(mismatches.len()))
+        + OTHER.saturating_mul(rounds(groups.len()))
+        + (2 * limit).saturating_mul(rounds(costly))
 }
 
 /// Brings groups of mismatches down to findings; `progress` hears how many groups are done.
