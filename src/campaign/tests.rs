@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
-use crate::case::{Case, Generated, Generator, variants};
+use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Gap, Outcome};
+use crate::runtime::{self, Execution, Gap, NativeType, Outcome};
+use crate::verdict::{Discrepancy, Mismatch};
 
 /// A campaign without known issues, of so many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
@@ -19,6 +20,48 @@ pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -
 fn is_of(operator: &str, job: &Job) -> bool {
     let needle = format!("{operator}_");
     job.model.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
+
+/// Shape hands its answer over in a type that ONNX does not have.
+fn native_shape(job: &Job, execution: &mut Execution) {
+    if liar::is(job, "Shape")
+        && let Outcome::Answer(outputs) = &mut execution.outcome
+    {
+        outputs.iter_mut().for_each(|output| output.native_type = Some(NativeType::TDim));
+    }
+}
+
+#[test]
+fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
+    let design = Trigger {
+        mismatch: Mismatch {
+            discrepancies: vec![Discrepancy::WrongType],
+            operator: "Shape",
+            runtime: "liar".to_owned(),
+            rule: None,
+            reaction: NativeType::TDim.name().to_owned(),
+        },
+        features: Features::of(&"Shape@28 float[1]".parse().unwrap()),
+        by_design: true,
+    };
+    let run_with = |faults: &'static [Fault], by_design| {
+        let open = move || Ok(vec![liar::honest()?, liar::liar(faults)?]);
+        let known = [Trigger { by_design, ..design.clone() }];
+        let source = Stream::new(Generator::default(), 7, vec![]);
+        let options = Options { known: &known, ..options(&source, Some(2000), 2) };
+        run(&options, None, &open, &Stop::default(), &|_| {}).unwrap()
+    };
+    let counts = |statistics: &Statistics| (statistics.runtimes[1].by_design, statistics.runtimes[1].wrong);
+    let meant = run_with(&[native_shape], true);
+    let (all, wrong) = counts(&meant);
+    assert!(all > 300 && wrong == 0 && meant.groups.is_empty(), "{:?}", meant.groups);
+    assert_eq!(counts(&run_with(&[native_shape], false)), (0, all), "a defect that is known is wrong all the same");
+    let short = run_with(&[liar::short_shape, native_shape], true);
+    let (meant, wrong) = counts(&short);
+    assert!(meant + wrong == all && wrong > 30, "{meant} {wrong} {all}");
+    let mismatches: Vec<&[Discrepancy]> = short.groups.keys().map(|(own, _)| &own.discrepancies[..]).collect();
+    assert!(mismatches.iter().all(|own| *own == [Discrepancy::WrongDims]), "{mismatches:?}");
+    assert_eq!(short.explained[&0], all, "each of them is handed over so, wrong or not");
 }
 
 #[test]

@@ -355,6 +355,7 @@ mod wheels {
     use crate::model::{self, proto::ModelProto};
 
     #[test]
+    #[ignore = "wheels: the onnxruntime library"]
     fn a_default_is_used_where_nothing_is_fed_and_what_is_fed_holds_over_it() {
         for configuration in KIND.configurations {
             let row = &super::super::select(Some(&format!("onnxruntime/{configuration}"))).unwrap()[0];

@@ -159,3 +159,28 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{Class, Phrase};
+
+    #[test]
+    fn refusals_in_other_words_are_other_mismatches() {
+        const TABLE: &[Phrase] = &[
+            (&["volume mismatch"], Class::Refused(Reason::Value)),
+            (&["0 at position"], Class::Refused(Reason::Value)),
+        ];
+        let id = RuntimeId { name: "x".to_owned(), version: "1".to_owned(), configuration: String::new() };
+        let mismatch = |message: &str| {
+            let execution = Execution::failure(Stage::Load, message.to_owned(), TABLE, None);
+            Mismatch::all("Reshape", None, &id, &execution, &[Discrepancy::RefusesValid]).remove(0)
+        };
+        let first = mismatch("volume mismatch: 3 and 4");
+        assert_eq!(first.reaction, "objects to values: volume mismatch");
+        assert_eq!(first, mismatch("at node_7: volume mismatch: 5 and 6"));
+        assert_ne!(first, mismatch("0 at position 3"));
+        assert_ne!(mismatch("no luck with [1, 2]"), mismatch("out of luck with [1, 2]"), "words that no table knows");
+        assert_eq!(mismatch("no luck with [1, 2]"), mismatch("no luck with [3]"));
+    }
+}
