@@ -27,7 +27,9 @@ fn native_shape(job: &Job, execution: &mut Execution) {
     if liar::is(job, "Shape")
         && let Outcome::Answer(outputs) = &mut execution.outcome
     {
-        outputs.iter_mut().for_each(|output| output.native_type = Some(NativeType::TDim));
+        for output in outputs {
+            output.native_type = Some(NativeType::TDim);
+        }
     }
 }
 
