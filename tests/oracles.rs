@@ -98,7 +98,7 @@ fn what_goes_wrong_in_one_model_only_can_be_known_like_anything_else() {
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| crosscheck(folder.path(), arguments);
     let runtimes = ["--runtimes", "in-house,liar/in-one-model"];
-    let campaign = ["campaign", "--cases", "3000", "--seed", "5", "--output", "out", "--restart"];
+    let campaign = ["campaign", "--cases", "30000", "--seed", "5", "--threads", "1", "--output", "out", "--restart"];
     let campaign = || run(&[&campaign[..], &runtimes].concat());
     let (code, printed) = campaign();
     assert!(code == Some(1) && printed.contains("liar/in-one-model panics at run"), "{printed}");
