@@ -29,7 +29,7 @@ pub(crate) fn gist(message: &str) -> String {
 }
 
 /// A text without numbers, and without what is in brackets or in quotes.
-pub(crate) fn without_values(text: &str) -> String {
+fn without_values(text: &str) -> String {
     let (mut depth, mut quote) = (0_u32, None);
     let mut kept = String::new();
     let mut before = ' ';

@@ -101,9 +101,7 @@ pub fn simplify(mut cases: Vec<Case>, what: &str, runtime: &mut dyn Runtime, is_
                 goes_wrong(&others)
             })
         };
-        let simplest = shrink::simplest(&cases[place]);
-        let start = first(&simplest).map_or_else(|| cases[place].clone(), |simple| simplest[simple].clone());
-        cases[place] = shrink::reduce(start, &mut first);
+        cases[place] = shrink::from_simplest(&before[place], &mut first);
     }
     cases
 }

@@ -101,9 +101,7 @@ impl Quarantine {
                 }
             })
         };
-        let simplest = shrink::simplest(case);
-        let start = first(&simplest).map_or_else(|| case.clone(), |place| simplest[place].clone());
-        let case = shrink::reduce(start, &mut first);
+        let case = shrink::from_simplest(case, &mut first);
         let execution = runtime.execute(&job(&case));
         if execution.outcome != *outcome || stop.is_due() {
             return None;

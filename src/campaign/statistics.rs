@@ -287,7 +287,7 @@ impl Statistics {
                         if let Some(place) = place {
                             *self.explained.entry(place).or_default() += 1;
                         } else {
-                            let features = Features::of(&generated.case);
+                            let features = features.get_or_insert_with(|| Features::of(&generated.case)).clone();
                             let group = Group::new(generated.case.clone(), 1);
                             add_group(&mut self.groups, (mismatch, features), group);
                         }

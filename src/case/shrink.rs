@@ -143,9 +143,16 @@ pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<us
 /// 1, to one who sees its low 32 bits only.
 const BEYOND_32_BITS: i64 = (1 << 32) + 1;
 
+/// The same from the first of the simplest cases that shows it, if there is one: then nothing about the case itself matters.
+pub(crate) fn from_simplest(case: &Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
+    let mut simplest = simplest(case);
+    let start = first(&simplest).map_or_else(|| case.clone(), |place| simplest.swap_remove(place));
+    reduce(start, first)
+}
+
 /// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
 /// with a number whose low 32 bits are valid, if the case has one beyond them.
-pub(crate) fn simplest(case: &Case) -> Vec<Case> {
+fn simplest(case: &Case) -> Vec<Case> {
     let lines = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
         Some(2) => ["", ":initializer"]
             .map(|wiring| format!("{}@{opset} float[1] int64[1]{{1}}{wiring}", case.operator))

@@ -111,7 +111,7 @@ impl Arguments {
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
         self.save(&new, came, &mut out)?;
-        let has_new_batch = write_companies(came, &self.output, &mut out)?;
+        let has_new_batch = write_companies(&outline, &self.output, &mut out)?;
         write_times(statistics, &mut out)?;
         if !came.is_whole {
             writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
@@ -290,12 +290,12 @@ fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Resul
 
 /// Cases that go wrong in one model only: those of each model in a file of the folder, one case a line. Says whether there are
 /// some that no known issue explains.
-fn write_companies(came: &Came, folder: &Path, to: &mut impl Write) -> anyhow::Result<bool> {
-    let Came { header, statistics, ledger, .. } = *came;
+fn write_companies(outline: &Outline, folder: &Path, to: &mut impl Write) -> anyhow::Result<bool> {
+    let statistics = outline.statistics;
     let mut has_new = false;
     for (number, ((runtime, what, _), company)) in (1..).zip(&statistics.companies) {
         let id = &statistics.runtimes[*runtime].id;
-        let known = ledger.explaining_batch(id, what, company).filter(|_| !header.ignore_known);
+        let known = outline.known_batch(id, what, company);
         has_new |= known.is_none();
         let lines: Vec<String> = company.iter().map(Case::to_string).collect();
         let path = folder.join("companies").join(format!("{number}.cases"));

@@ -55,6 +55,9 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let ledger = Ledger::load()?;
     let rows = arguments.runtimes.select()?;
+    if let Some(Action::Add { case, together: true }) = &arguments.action {
+        return add_together(&ledger, Path::new(case), &mut arguments.runtimes.open(&rows)?);
+    }
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     match &arguments.action {
         None => {
@@ -64,11 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             let issues = list(&ledger, &mut probe, &mut to)?;
             Ok(if batches == Ending::Finding { batches } else { issues })
         }
-        Some(Action::Add { case, together: true }) => {
-            let mut runtimes = arguments.runtimes.open(&rows)?;
-            add_together(&ledger, Path::new(case), &mut runtimes)
-        }
-        Some(Action::Add { case, together: false }) => {
+        Some(Action::Add { case, .. }) => {
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
             add(&ledger, case, &mut probe, &mut saving)

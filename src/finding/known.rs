@@ -310,6 +310,18 @@ fn read(path: &str, text: &str) -> Result<File, LedgerError> {
     Ok(file)
 }
 
+/// The version under test of a runtime; empty if it is not built in.
+fn usual_version(runtime: &str) -> &'static str {
+    KINDS.iter().find(|kind| kind.name == runtime).map_or("", |kind| kind.version)
+}
+
+/// Whether an issue of a runtime is about this one, and was not fixed before its version. What no version is known to have fixed
+/// may show on any.
+pub(super) fn may_show_on(runtime: &str, last_version: &str, id: &RuntimeId) -> bool {
+    let last = by_number(last_version);
+    runtime == id.name && (last >= by_number(usual_version(runtime)) || by_number(&id.version) <= last)
+}
+
 impl Known {
     /// An entry for a finding, with what only a person can say left to be filled in.
     pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Known {
@@ -399,14 +411,13 @@ impl Known {
 
     /// The version under test of that runtime; empty if it is not built in.
     pub(super) fn usual_version(&self) -> &'static str {
-        KINDS.iter().find(|kind| kind.name == self.runtime_name()).map_or("", |kind| kind.version)
+        usual_version(self.runtime_name())
     }
 
     /// Whether the entry is about this runtime, and was not fixed before its version. What no version is known to have
     /// fixed may show on any.
     pub fn may_show_on(&self, id: &RuntimeId) -> bool {
-        let last = by_number(&self.last_version);
-        self.runtime_name() == id.name && (last >= by_number(self.usual_version()) || by_number(&id.version) <= last)
+        may_show_on(self.runtime_name(), &self.last_version, id)
     }
 }
 

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::State;
+use super::known::may_show_on;
 use crate::campaign::{traits_of, wrong_together};
 use crate::case::{Case, Features};
 use crate::files::sha256;
-use crate::runtime::{KINDS, Runtime, RuntimeId, by_number};
+use crate::runtime::{Runtime, RuntimeId};
 
 /// One known issue that shows only where several cases are in one model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,9 +62,7 @@ impl KnownBatch {
 
     /// Whether the entry is about this runtime, and was not fixed before its version.
     pub fn may_show_on(&self, id: &RuntimeId) -> bool {
-        let usual = KINDS.iter().find(|kind| kind.name == self.runtime).map_or("", |kind| kind.version);
-        let last = by_number(&self.last_version);
-        self.runtime == id.name && (last >= by_number(usual) || by_number(&id.version) <= last)
+        may_show_on(&self.runtime, &self.last_version, id)
     }
 
     /// Whether it explains what a runtime does wrong with cases in one model, of which none can be left out: it says the same of

@@ -203,12 +203,7 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
             let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
             Some(places[probe.first_that_shows(&tried, mismatch)?])
         };
-        // Where the simplest cases show it, nothing about this one matters.
-        let simplest = shrink::simplest(case);
-        if let Some(place) = first(&simplest) {
-            current.clone_from(&simplest[place]);
-        }
-        current = shrink::reduce(current, &mut first);
+        current = shrink::from_simplest(case, &mut first);
     }
     let features = features(&current, mismatch, probe);
     (current, features)

@@ -46,7 +46,7 @@ pub struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     /// The known issue that explains what a runtime does wrong with cases in one model, unless known issues are ignored.
-    fn known_batch(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> Option<&'a KnownBatch> {
+    pub fn known_batch(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> Option<&'a KnownBatch> {
         self.ledger.explaining_batch(id, what, cases).filter(|_| !self.header.ignore_known)
     }
 }
