@@ -9,18 +9,17 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use onnx_crosscheck::campaign::{Companies, Source, Stream, examine_all, examine_together};
+use onnx_crosscheck::campaign::{Scheduler, Source, Stream, examine_all, examine_together};
 use onnx_crosscheck::case::{Case, Generated, Generator};
 use onnx_crosscheck::finding::{Ledger, Probe, minimize};
 use onnx_crosscheck::model;
-use onnx_crosscheck::runtime::{self, Runtime};
+use onnx_crosscheck::runtime::{self, Runtime, executions};
 
 /// Cases at a time that are alone.
 const BLOCK: u64 = 256;
-/// Cases at a time, cases of one model in a row, and cases in one model, as a campaign has them.
-const BLOCK_IN_COMPANY: u64 = 4096;
-const FAMILY: u64 = 32;
-const COMPANY: usize = 64;
+/// Cases at a time, and nodes in one model, as a campaign has them.
+const BLOCK_IN_BATCHES: u64 = 4096;
+const BATCH: usize = 64;
 const SEED: u64 = 7;
 const RANKS: [usize; 5] = [0, 1, 4, 16, 64];
 const ELEMENTS: [usize; 6] = [1, 1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 24];
@@ -83,13 +82,13 @@ fn execute(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(&name);
         for (id, generated) in growing() {
             let job = model::job(&generated.case, &generated.tensors);
-            group.bench_function(id, |bencher| bencher.iter(|| runtime.execute(black_box(&job))));
+            group.bench_function(id, |bencher| bencher.iter(|| executions(runtime.as_mut(), black_box(&job))));
         }
     }
 }
 
 /// The whole loop of a campaign but for drawing and counting: models, every runtime, judgements; with each case alone, and in
-/// company as a campaign has them.
+/// batches as a campaign has them.
 fn examine(criterion: &mut Criterion) {
     let mut runtimes = runtimes();
     let ids = runtime::ids(&runtimes);
@@ -101,13 +100,13 @@ fn examine(criterion: &mut Criterion) {
 
     let ledger = Ledger::load().expect("the ledger of known issues can be read");
     let (_, known) = ledger.owned_triggers(&mut Probe::new(self::runtimes()));
-    let stream = Stream::new(generator, SEED, vec![]).in_families(FAMILY);
+    let stream = Stream::new(generator, SEED, vec![]);
     // Beyond the catalogue, which comes first.
-    let cases = stream.cases(&(BLOCK_IN_COMPANY..2 * BLOCK_IN_COMPANY).collect::<Vec<u64>>());
-    let mut companies = Companies::new(COMPANY, &known, &known);
-    group.throughput(Throughput::Elements(BLOCK_IN_COMPANY));
-    group.bench_function("company", |bencher| {
-        bencher.iter(|| examine_together(black_box(&cases), &mut runtimes, &ids, &mut companies));
+    let cases = stream.cases(&(BLOCK_IN_BATCHES..2 * BLOCK_IN_BATCHES).collect::<Vec<u64>>());
+    let mut scheduler = Scheduler::new(BATCH, &known, &known);
+    group.throughput(Throughput::Elements(BLOCK_IN_BATCHES));
+    group.bench_function("batches", |bencher| {
+        bencher.iter(|| examine_together(black_box(&cases), &mut runtimes, &ids, &mut scheduler));
     });
 }
 

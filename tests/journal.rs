@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Small companies are small blocks, so that there is much to be killed between.
+/// Small batches are small blocks, so that there is much to be killed between.
 const CAMPAIGN: [&str; 11] =
-    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--company", "4", "--output", "out"];
+    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--batch", "4", "--output", "out"];
 
 /// Starts the program in a folder, with its output in files there.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
@@ -144,7 +144,6 @@ fn what_is_gone_on_with_is_what_was_begun() {
     for (more, words) in [
         (&["--seed", "8"][..], r#""seed":9} and not {"#),
         (&["--operator", "shape"], r#"["Flatten"]"#),
-        (&["--family", "1"], r#""family":32"#),
         (&["--shard", "1/3"], "its shard is 1/1 and not 1/3"),
         (&["--ignore-known"], "--ignore-known is false and not true"),
         (&["--runtimes", "tract/typed"], "its runtimes are in-house "),
@@ -155,7 +154,7 @@ fn what_is_gone_on_with_is_what_was_begun() {
         let (code, _, error) = run(folder, &arguments);
         assert!(code == Some(2) && error.contains("holds another campaign") && error.contains(words), "{error}");
     }
-    // A third of 288 cases, and of 576: whole families.
+    // A third of 288 cases, and of 576: whole rows.
     let shard = ["campaign", "--runtimes", "in-house", "--output", "third", "--cases"];
     let (code, out, error) = run(folder, &[&shard[..], &["288", "--shard", "2/3"]].concat());
     assert!(code == Some(0) && out.starts_with("96 cases in ") && error.contains("Seed 0, shard 2/3"), "{out}{error}");

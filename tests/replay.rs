@@ -75,8 +75,7 @@ fn sum(root: &Path, name: &str, op_type: &str, stored: Option<f32>) -> PathBuf {
         opset_import: vec![OperatorSetIdProto { domain: None, version: Some(15) }],
         ..ModelProto::default()
     };
-    let feeds = vec![("a".into(), floats(&[1.0])), ("b".into(), floats(&[2.0]))];
-    let job = Job { model: model.encode_to_vec().into(), feeds, continues: false };
+    let job = Job::once(model.encode_to_vec(), [("a".into(), floats(&[1.0])), ("b".into(), floats(&[2.0]))]);
     let folder = root.join(name);
     test_data::write(&folder, &job, stored.map(|stored| [floats(&[stored])]).as_ref().map(|s| &s[..])).unwrap();
     folder

@@ -1,107 +1,288 @@
-//! Batches that go wrong: cases as the nodes of one model that a runtime does not get right, though each is right alone.
+//! Batches: cases that a runtime is given in one job, since it is likely to answer them. A batch is one model that is run with
+//! what each of its cases feeds, or one model with a node for each case, run once.
+//!
+//! What is put together is a guess. It decides what a campaign costs, and nothing that it finds.
 
-use super::company::execute_company;
-use crate::case::{Case, Declared, Features, Generated, Operand, Wiring, shrink};
-use crate::model::{self, Versions};
-use crate::operator::{InputSpec, NEWEST_OPSET, OPERATORS, Operator, Role};
-use crate::runtime::{Outcome, Runtime};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use indexmap::{IndexMap, IndexSet};
+use smallvec::SmallVec;
+
+use super::Trigger;
+use crate::case::{Features, Generated, Wiring};
+use crate::model::{self, Job, Part, Versions};
+use crate::operator::{Attribute, Expectation, OperatorName, Rule};
+use crate::runtime::{Declaration, Execution, Gap, Outcome};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Judgement, judge_one, reaction};
+use crate::verdict::Discrepancy;
 
-/// What is wrong where the batch is answered.
-pub(super) const OTHER_ANSWER: &str = "answers otherwise than alone";
+/// The most elements that an operand of a case in a batch has: beyond that, copying them is all that takes time.
+const MOST_ELEMENTS: usize = 4096;
 
-/// What is wrong where the batch is not answered.
-pub(super) fn not_answered(outcome: &Outcome) -> String {
-    let what = match outcome {
-        Outcome::Answer(_) => Discrepancy::WrongCount.sentence(),
-        failed => reaction(failed),
-    };
-    format!("{what}, though each case is answered alone")
+/// How often something has to be answered for every time that it was not, before it is put into a batch: one case that is
+/// not answered costs its batch several runs more.
+const LIKELY: u32 = 50;
+
+/// A case that may be put into a batch, with what is needed for that at most once.
+pub(super) struct Member<'a> {
+    pub(super) generated: &'a Generated,
+    /// The place of the first case that has the same model.
+    model: usize,
+    features: OnceCell<Features>,
+    /// The model's.
+    part: OnceCell<Part>,
 }
 
-/// What is special about the cases of a batch, in any order.
-pub fn traits_of(cases: &[Case]) -> String {
-    let mut traits: Vec<String> =
-        cases.iter().map(|case| format!("{} {}", case.operator, Features::of(case))).collect();
-    traits.sort_unstable();
-    traits.join(" + ")
+impl<'a> Member<'a> {
+    fn new(generated: &'a Generated, model: usize) -> Member<'a> {
+        Member { generated, model, features: OnceCell::new(), part: OnceCell::new() }
+    }
+
+    pub(super) fn features(&self) -> &Features {
+        self.features.get_or_init(|| Features::of(&self.generated.case))
+    }
+
+    fn part(&self) -> &Part {
+        self.part.get_or_init(|| part(self.generated, ""))
+    }
 }
 
-/// What a runtime does wrong with cases in one model, though each is right alone; nothing if it does not.
-pub fn wrong_together(cases: &[Case], runtime: &mut dyn Runtime) -> Option<String> {
-    let versions = cases.first().map(Versions::of)?;
-    if cases.iter().any(|case| Versions::of(case) != versions) {
-        return None;
+fn part(Generated { case, tensors, .. }: &Generated, prefix: &str) -> Part {
+    Part::new(case, tensors, prefix)
+}
+
+/// Cases with what tells which of them have the same model. Only a case with the same node in the same wirings may have it,
+/// and only the last such case is looked at.
+pub(super) fn members(cases: &[Generated]) -> Vec<Member<'_>> {
+    type Node<'c> = (OperatorName, u8, &'c [Attribute], SmallVec<[Option<Wiring>; 2]>);
+    let mut last: HashMap<Node, usize> = HashMap::new();
+    let mut members: Vec<Member> = Vec::with_capacity(cases.len());
+    for (place, generated) in cases.iter().enumerate() {
+        let case = &generated.case;
+        let wirings = case.operands.iter().map(|operand| operand.as_ref().map(|operand| operand.wiring)).collect();
+        let before = last.entry((case.operator.name, case.opset, &case.attributes, wirings)).or_insert(place);
+        let is_same = |first: usize| part(generated, "").is_same_as(members[first].part());
+        if *before != place && !is_same(*before) {
+            *before = place;
+        }
+        members.push(Member::new(generated, *before));
     }
-    let cases: Vec<Generated> = cases.iter().cloned().map(Generated::given).collect();
-    let is_right = |generated: &Generated| {
-        let execution = runtime.execute(&model::job(&generated.case, &generated.tensors));
-        matches!(execution.outcome, Outcome::Answer(_))
-            && !matches!(judge_one(&generated.expectation, &execution), Judgement::Wrong(_))
-    };
-    if !cases.iter().all(is_right) {
-        return None;
+    members
+}
+
+/// Cases in one job, by their places.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Batch {
+    /// The cases have one model, and are its runs; a case alone is one run.
+    Runs(Vec<usize>),
+    /// The cases are independent nodes of one model, which is run once.
+    Nodes(Vec<usize>),
+}
+
+impl Batch {
+    pub(super) fn alone(case: usize) -> Batch {
+        Batch::Runs(vec![case])
     }
-    match execute_company(&cases, runtime) {
-        Err(execution) => Some(not_answered(&execution.outcome)),
-        Ok(executions) => {
-            let mut judged = cases.iter().zip(&executions).map(|(one, done)| judge_one(&one.expectation, done));
-            judged.any(|judgement| matches!(judgement, Judgement::Wrong(_))).then(|| OTHER_ANSWER.to_owned())
+
+    /// Several cases in one model: as runs, if each of them has that model.
+    pub(super) fn of(cases: Vec<usize>, members: &[Member]) -> Batch {
+        let is_one_model = cases.iter().all(|&case| members[case].model == members[cases[0]].model);
+        if is_one_model { Batch::Runs(cases) } else { Batch::Nodes(cases) }
+    }
+
+    pub(super) fn cases(&self) -> &[usize] {
+        let (Batch::Runs(cases) | Batch::Nodes(cases)) = self;
+        cases
+    }
+
+    pub(super) fn cases_mut(&mut self) -> &mut Vec<usize> {
+        let (Batch::Runs(cases) | Batch::Nodes(cases)) = self;
+        cases
+    }
+
+    pub(super) fn job(&self, members: &[Member]) -> Job {
+        let tensors = |case: usize| &members[case].generated.tensors;
+        match self {
+            Batch::Runs(cases) => {
+                let part = members[members[cases[0]].model].part();
+                let runs = cases.iter().map(|&case| part.feeds(tensors(case)).collect()).collect();
+                Job { model: model::join(&[part]), inputs: part.inputs().collect(), runs }
+            }
+            Batch::Nodes(cases) => {
+                let named = |&case: &usize| part(members[case].generated, &format!("case{case}_"));
+                let parts: Vec<Part> = cases.iter().map(named).collect();
+                let feeds = parts.iter().zip(cases).flat_map(|(part, &case)| part.feeds(tensors(case))).collect();
+                let inputs = parts.iter().flat_map(Part::inputs).collect();
+                Job { model: model::join(&parts.iter().collect::<Vec<_>>()), inputs, runs: vec![feeds] }
+            }
         }
     }
 }
 
-/// Batches with nothing special in them: two nodes of different operators, and one node that is fed twice. What goes wrong in
-/// one of these has nothing to do with its cases.
-fn plain_batches() -> Vec<Vec<Case>> {
-    let plain = |operator: &'static Operator| fed_with(operator, 1, Declared::Static);
-    let pairs = OPERATORS.iter().enumerate().flat_map(|(place, &first)| {
-        OPERATORS[place + 1..].iter().map(move |&second| vec![plain(first), plain(second)])
-    });
-    let twice =
-        OPERATORS.iter().map(|&operator| [1, 2].map(|dim| fed_with(operator, dim, Declared::Symbolic)).to_vec());
-    pairs.chain(twice).collect()
+/// The execution of each of so many nodes; the execution of the model if that has not an output for each.
+pub(super) fn by_node(execution: Execution, nodes: usize) -> Result<Vec<Execution>, Execution> {
+    match execution {
+        Execution { outcome: Outcome::Answer(outputs), declared, .. } if outputs.len() == nodes => {
+            let declared = declared.filter(|declared| declared.len() == nodes);
+            let of =
+                |node: usize| declared.iter().map(|declared| declared[node].clone()).collect::<Arc<[Declaration]>>();
+            let execution = |(node, output)| Execution::answer(vec![output], of(node));
+            Ok(outputs.into_iter().enumerate().map(execution).collect())
+        }
+        other => Err(other),
+    }
 }
 
-/// A call with float data of one dim, and a target shape that takes whatever it is.
-fn fed_with(operator: &'static Operator, dim: i64, declared: Declared) -> Case {
-    let inputs = operator.version_at(NEWEST_OPSET).map_or(&[][..], |version| version.inputs);
-    let operand = |spec: &InputSpec| match spec.role {
-        Role::TargetShape => Operand::vector(&[-1]),
-        _ => Operand { wiring: Wiring::Input(declared), ..Operand::new(ElementType::Float, vec![dim]) },
-    };
-    let operands = inputs.iter().map(|spec| Some(operand(spec))).collect();
-    Case { operator, opset: NEWEST_OPSET, attributes: vec![], operands }
+/// Learns which runtime is likely to answer which case.
+#[derive(Debug)]
+pub(super) struct Guess<'a> {
+    /// How many nodes a model has, at most.
+    most: usize,
+    /// Defects that may keep a runtime from answering.
+    expected: &'a [Trigger],
+    /// Whatever was met that may decide whether a runtime answers; it is named by its place here.
+    aspects: IndexSet<Aspect>,
+    /// By runtime: what is known of each aspect.
+    experience: Vec<Vec<Seen>>,
 }
 
-/// The simplest cases that go wrong together in the same way, without those that need not be there; as far as there is time.
-pub fn simplify(mut cases: Vec<Case>, what: &str, runtime: &mut dyn Runtime, is_over: &dyn Fn() -> bool) -> Vec<Case> {
-    let mut goes_wrong =
-        |cases: &[Case]| !is_over() && wrong_together(cases, runtime).is_some_and(|found| found == what);
-    if let Some(plain) = plain_batches().into_iter().find(|plain| goes_wrong(plain)) {
-        return plain;
-    }
-    let mut place = 0;
-    while place < cases.len() && cases.len() > 1 {
-        let mut fewer = cases.clone();
-        fewer.remove(place);
-        if goes_wrong(&fewer) { cases = fewer } else { place += 1 }
-    }
-    let newest: Vec<Case> = cases.iter().map(|case| Case { opset: NEWEST_OPSET, ..case.clone() }).collect();
-    if goes_wrong(&newest) {
-        cases = newest;
-    }
-    for place in 0..cases.len() {
-        let before = cases.clone();
-        let mut first = |candidates: &[Case]| {
-            candidates.iter().position(|candidate| {
-                let mut others = before.clone();
-                others[place] = candidate.clone();
-                goes_wrong(&others)
-            })
+/// How often something was answered, and how often it kept a runtime from that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    answered: u32,
+    lacking: u32,
+}
+
+/// What may decide whether a runtime can answer a case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Aspect {
+    Versions(Versions),
+    /// Of the data, by operator and its version.
+    Type(OperatorName, u8, ElementType),
+    /// Of each operand, and the rule that leaves the case open.
+    Wiring(OperatorName, Vec<Option<Wiring>>, Option<Rule>),
+    /// A known defect that it has all features of, by its place.
+    Defect(usize),
+}
+
+/// The aspects of a case, by their places; `None` if it is always alone.
+pub(super) type Aspects = Option<SmallVec<[usize; 4]>>;
+
+/// Discrepancies of a runtime that gives no answer.
+const KEEPS_FROM_ANSWERING: [Discrepancy; 6] = [
+    Discrepancy::Crash,
+    Discrepancy::Hang,
+    Discrepancy::Memory,
+    Discrepancy::Garbage,
+    Discrepancy::Panic,
+    Discrepancy::RefusesValid,
+];
+
+impl Aspect {
+    fn all(member: &Member, expected: &[Trigger]) -> Option<Vec<Aspect>> {
+        let Generated { case, expectation, .. } = member.generated;
+        let (name, version, data) = (case.operator.name, case.version()?.since, case.data()?.element_type);
+        let wirings = case.operands.iter().map(|operand| operand.as_ref().map(|operand| operand.wiring)).collect();
+        let keeps = |defect: &Trigger| {
+            defect.mismatch.operator == name
+                && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
+                && defect.features.are_within(member.features())
         };
-        cases[place] = shrink::from_simplest(&before[place], &mut first);
+        let defects = (0..expected.len()).filter(|&place| keeps(&expected[place])).map(Aspect::Defect);
+        let own = [
+            Aspect::Versions(Versions::of(case)),
+            Aspect::Type(name, version, data),
+            Aspect::Wiring(name, wirings, expectation.rule()),
+        ];
+        Some(own.into_iter().chain(defects).collect())
     }
-    cases
+
+    /// Whether this is what an outcome comes from that is no answer.
+    fn is_behind(&self, outcome: &Outcome) -> bool {
+        match outcome {
+            Outcome::Unsupported(Gap::Opset | Gap::Ir) => matches!(self, Aspect::Versions(_)),
+            Outcome::Unsupported(Gap::ElementType | Gap::Kernel) => matches!(self, Aspect::Type(..)),
+            Outcome::Unsupported(Gap::DynamicShape | Gap::Overriding) => matches!(self, Aspect::Wiring(..)),
+            Outcome::Answer(_) | Outcome::Unsupported(_) => false,
+            // Where the specification leaves room, a refusal is as likely as an answer.
+            _ => matches!(self, Aspect::Wiring(_, _, Some(_)) | Aspect::Defect(_)),
+        }
+    }
+}
+
+impl<'a> Guess<'a> {
+    /// Of models of at most so many nodes. `expected` are defects that may keep a runtime from answering.
+    pub(super) fn new(most: usize, expected: &'a [Trigger]) -> Guess<'a> {
+        Guess { most, expected, aspects: IndexSet::new(), experience: vec![] }
+    }
+
+    /// Whether a case may be executed otherwise than alone.
+    pub(super) fn puts_together(&self) -> bool {
+        self.most > 1
+    }
+
+    /// What decides whether a runtime answers a case.
+    pub(super) fn aspects(&mut self, member: &Member) -> Aspects {
+        let is_small = || member.generated.tensors.iter().flatten().all(|tensor| tensor.len() <= MOST_ELEMENTS);
+        let may_be_answered = !matches!(member.generated.expectation, Expectation::Reject { .. });
+        let all = (self.puts_together() && may_be_answered && is_small()).then(|| Aspect::all(member, self.expected));
+        Some(all??.into_iter().map(|aspect| self.aspects.insert_full(aspect).0).collect())
+    }
+
+    /// Learns what a runtime, by its place, did with a case of these aspects.
+    pub(super) fn learn(&mut self, runtime: usize, aspects: &Aspects, outcome: &Outcome) {
+        if self.experience.len() <= runtime {
+            self.experience.resize(runtime + 1, vec![]);
+        }
+        let seen = &mut self.experience[runtime];
+        seen.resize(self.aspects.len(), Seen::default());
+        for &place in aspects.iter().flatten() {
+            match outcome {
+                Outcome::Answer(_) => seen[place].answered += 1,
+                other => seen[place].lacking += u32::from(self.aspects[place].is_behind(other)),
+            }
+        }
+    }
+
+    /// Batches of cases, by their places: those of one model, and those with a model of their own that a runtime is likely to
+    /// answer, with others of the same versions. A defect that is expected of another release says nothing of a runtime.
+    pub(super) fn batches(
+        &self,
+        (runtime, release): (usize, &str),
+        members: &[Member],
+        aspects: &[Aspects],
+        wanted: impl Iterator<Item = usize>,
+    ) -> Vec<Batch> {
+        if !self.puts_together() {
+            return wanted.map(Batch::alone).collect();
+        }
+        let seen = self.experience.get(runtime).map_or(&[][..], Vec::as_slice);
+        let concerns = |place: &&usize| match self.aspects[**place] {
+            Aspect::Defect(defect) => self.expected[defect].mismatch.runtime == release,
+            _ => true,
+        };
+        let is_answered =
+            |&place: &usize| seen.get(place).is_some_and(|seen| seen.answered > seen.lacking.saturating_mul(LIKELY));
+        let is_likely =
+            |case: usize| aspects[case].as_ref().is_some_and(|own| own.iter().filter(concerns).all(is_answered));
+        let mut models: IndexMap<(usize, bool), Vec<usize>> = IndexMap::new();
+        for case in wanted {
+            models.entry((members[case].model, is_likely(case))).or_default().push(case);
+        }
+        let mut batches = Vec::new();
+        let mut single: BTreeMap<Versions, Vec<usize>> = BTreeMap::new();
+        for ((model, is_likely), cases) in models {
+            if is_likely && cases.len() == 1 {
+                single.entry(Versions::of(&members[model].generated.case)).or_default().extend(cases);
+            } else {
+                batches.push(Batch::Runs(cases));
+            }
+        }
+        for cases in single.into_values() {
+            batches.extend(cases.chunks(self.most).map(|some| Batch::of(some.to_vec(), members)));
+        }
+        batches
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::company::Companies;
+use super::schedule::{Scheduler, mismatches};
 use crate::case::{Generated, Relation, variants};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
@@ -36,16 +36,6 @@ impl Examination {
     }
 }
 
-/// What a runtime that was found wrong did wrong in a case.
-pub(super) fn mismatches(
-    generated: &Generated,
-    id: &RuntimeId,
-    execution: &Execution,
-    found: &[Discrepancy],
-) -> Vec<Mismatch> {
-    Mismatch::all(generated.case.operator.name, generated.expectation.rule(), id, execution, found)
-}
-
 /// A variant of a case with which a runtime does something else.
 #[derive(Debug)]
 pub struct Contrary {
@@ -63,25 +53,25 @@ pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[
 
 /// Executes and judges cases, each alone, with one call to each runtime for all of them.
 pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Vec<Examination> {
-    examine_together(cases, runtimes, ids, &mut Companies::new(1, &[], &[])).unwrap_or_default()
+    examine_together(cases, runtimes, ids, &mut Scheduler::new(1, &[], &[])).unwrap_or_default()
 }
 
-/// Executes and judges cases, in company where that is likely to go well; nothing if it was stopped.
+/// Executes and judges cases, in batches where that is likely to go well; nothing if it was stopped.
 pub fn examine_together(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
-    companies: &mut Companies,
+    scheduler: &mut Scheduler,
 ) -> Option<Vec<Examination>> {
-    let mut examinations = execute_and_compare(cases, runtimes, ids, companies)?;
-    // Where a runtime is only at odds with itself, it may have been alone one time and in company the other.
+    let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler)?;
+    // Where a runtime is only at odds with itself, the case may have been alone one time and in a batch the other.
     let (places, doubtful): (Vec<usize>, Vec<Generated>) =
         (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
-    if companies.are_possible() && !doubtful.is_empty() {
-        let again = execute_and_compare(&doubtful, runtimes, ids, &mut companies.alone())?;
+    if scheduler.puts_together() && !doubtful.is_empty() {
+        let again = execute_and_compare(&doubtful, runtimes, ids, &mut scheduler.alone())?;
         places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
     }
-    recognize_truncation(cases, runtimes, ids, companies, &mut examinations)?;
+    recognize_truncation(cases, runtimes, ids, scheduler, &mut examinations)?;
     Some(examinations)
 }
 
@@ -89,16 +79,16 @@ fn execute_and_compare(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
-    companies: &mut Companies,
+    scheduler: &mut Scheduler,
 ) -> Option<Vec<Examination>> {
-    let executed = cases.iter().zip(companies.execute(cases, runtimes, &|_, _| true)?);
+    let executed = cases.iter().zip(scheduler.execute(cases, runtimes, &|_, _| true)?);
     let examinations = executed.map(|(generated, done)| {
         let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
         compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
         Examination { executions, judgements, contrary: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
-    compare_variants(cases, runtimes, ids, companies, &mut examinations)?;
+    compare_variants(cases, runtimes, ids, scheduler, &mut examinations)?;
     Some(examinations)
 }
 
@@ -107,7 +97,7 @@ fn compare_variants(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
-    companies: &mut Companies,
+    scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
     let has_room = |generated: &Generated| {
@@ -125,7 +115,7 @@ fn compare_variants(
         let mut judged = ids.iter().zip(&examinations[places[variant].0].judgements);
         judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_acceptable(judgement))
     };
-    let executed = variants.iter().zip(companies.execute(&variants, runtimes, &is_compared)?);
+    let executed = variants.iter().zip(scheduler.execute(&variants, runtimes, &is_compared)?);
     for ((place, relation), (variant, done)) in places.iter().zip(executed) {
         let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));
         let (indices, (others, mut theirs)): (Vec<usize>, (Vec<Execution>, Vec<Judgement>)) = done.unzip();
@@ -153,7 +143,7 @@ fn recognize_truncation(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
-    companies: &mut Companies,
+    scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
     let suspects = cases.iter().zip(&*examinations).enumerate().filter_map(|(place, (generated, examination))| {
@@ -164,7 +154,7 @@ fn recognize_truncation(
     if suspects.is_empty() {
         return Some(());
     }
-    let controls = examine_together(&controls, runtimes, ids, companies)?;
+    let controls = examine_together(&controls, runtimes, ids, scheduler)?;
     for ((place, residues), control) in suspects.into_iter().zip(controls) {
         let judgements = &mut examinations[place].judgements;
         for (index, residue) in residues.into_iter().enumerate() {

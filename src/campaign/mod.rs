@@ -1,8 +1,6 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
 mod batch;
-mod company;
-mod cores;
 mod coverage;
 mod examine;
 mod form;
@@ -10,24 +8,26 @@ mod journal;
 mod merge;
 mod quarantine;
 mod ranges;
+mod schedule;
 mod source;
 mod statistics;
+mod together;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use batch::{simplify, traits_of, wrong_together};
-pub(crate) use company::Failures;
-pub use company::{Companies, execute_company};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
 pub use ranges::Ranges;
+pub(crate) use schedule::Failures;
+pub use schedule::{Scheduler, execute_in_one};
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
+pub use together::{simplify, traits_of, wrong_together};
 
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
@@ -44,9 +44,9 @@ pub struct Options<'a> {
     pub reserve: &'a (dyn Fn(&Statistics) -> Duration + Sync),
     /// At least 1. The result does not depend on it.
     pub threads: usize,
-    /// How many cases are put into one model, at most.
-    pub company: usize,
-    /// Defects that may keep a runtime from answering: what is put into company depends on them, and nothing else does.
+    /// How many nodes are put into one model, at most.
+    pub batch: usize,
+    /// Defects that may keep a runtime from answering: what is put into a batch depends on them, and nothing else does.
     pub expected: &'a [Trigger],
     /// Defects whose mismatches are counted and not kept.
     pub known: &'a [Trigger],
@@ -55,7 +55,7 @@ pub struct Options<'a> {
 /// Opens the runtimes of a campaign; called once on each thread.
 pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
-/// Cases that a thread takes at a time, at most: so many for each case of a company that those of one opset fill some, and
+/// Cases that a thread takes at a time, at most: so many for each node of a batch that those of one opset fill some, and
 /// not fewer than `LEAST`. Only between two such blocks does a thread look at anything that threads share.
 const BLOCK: u64 = 64;
 const LEAST: u64 = 256;
@@ -131,7 +131,7 @@ pub fn run(
     let done = journal.as_ref().map(|journal| journal.done().clone()).unwrap_or_default();
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
-    let most = (BLOCK * options.company as u64).max(LEAST);
+    let most = (BLOCK * options.batch as u64).max(LEAST);
     let next = AtomicU64::new(done.first_missing().max(options.from));
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
@@ -141,8 +141,7 @@ pub fn run(
     let (working, ended) = (Mutex::new(threads), Condvar::new());
     let reserve = Mutex::new(Duration::ZERO);
     let is_over = || stop.is_asked_in(*reserve.lock().unwrap_or_else(PoisonError::into_inner));
-    let work = |number: usize| -> Result<(), CampaignError> {
-        cores::keep_to_one(number, threads);
+    let work = || -> Result<(), CampaignError> {
         let mut runtimes = match open() {
             Err(_) if stop.is_due() => return Ok(()),
             opened => opened?,
@@ -150,8 +149,8 @@ pub fn run(
         let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
         let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len())));
-        let mut companies =
-            Companies::new(options.company, options.expected, options.known).with_failures(failures, stop);
+        let mut scheduler =
+            Scheduler::new(options.batch, options.expected, options.known).with_failures(failures, stop);
         let mut size = FIRST.min(most);
         while !is_over() {
             let first = next.fetch_add(size, Ordering::Relaxed);
@@ -164,9 +163,9 @@ pub fn run(
             let block = options.source.cases(&wanted);
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
-            let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut companies) else {
+            let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut scheduler) else {
                 // What a case was reduced to before the stop is not lost with its block.
-                for reduced in companies.take_reduced() {
+                for reduced in scheduler.take_reduced() {
                     local.add_reduced(reduced, &ids, options.known);
                 }
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -179,13 +178,13 @@ pub fn run(
                 local.count(generated, &ids, &examination, options.known);
                 cases.add(index..index + 1);
             }
-            for ((runtime, what), company) in companies.take_found() {
-                local.add_company(runtime, what, company);
+            for ((runtime, what), batch) in scheduler.take_found() {
+                local.add_batch(runtime, what, batch);
             }
-            for reduced in companies.take_reduced() {
+            for reduced in scheduler.take_reduced() {
                 local.add_reduced(reduced, &ids, options.known);
             }
-            let (modelling, executing) = companies.take_times();
+            let (modelling, executing) = scheduler.take_times();
             let examining = examined - generated;
             local.times = Times {
                 cpu: Duration::ZERO,
@@ -225,7 +224,7 @@ pub fn run(
         }
     };
     std::thread::scope(|scope| {
-        for number in 0..threads {
+        for _ in 0..threads {
             let (work, failure, working, ended) = (&work, &failure, &working, &ended);
             scope.spawn(move || {
                 // Also if it panics, so that nobody waits for it.
@@ -233,7 +232,7 @@ pub fn run(
                     *working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
                     ended.notify_all();
                 });
-                if let Err(error) = work(number) {
+                if let Err(error) = work() {
                     stop.ask();
                     failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }

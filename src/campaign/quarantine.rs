@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::case::{Case, Features, Generated, shrink};
 use crate::model::{self, Job};
 use crate::operator::OperatorName;
-use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop};
+use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once};
 
 /// The part of the time that goes to cases that are likely to end a process, at most: one of so many.
 const SHARE: u32 = 8;
@@ -97,12 +97,12 @@ impl Quarantine {
                 // A case with something special of its own would be like fewer cases, and not more.
                 Features::of(candidate).are_within(&features) && !is_over() && {
                     let job = job(candidate);
-                    runtime.execute_all(&[&job]).first().is_some_and(|execution| execution.outcome == *outcome)
+                    runtime.execute_all(&[&job]).concat().first().is_some_and(|execution| execution.outcome == *outcome)
                 }
             })
         };
         let case = shrink::from_simplest(case, &mut first);
-        let execution = runtime.execute(&job(&case));
+        let execution = execute_once(runtime, &job(&case));
         if execution.outcome != *outcome || stop.is_due() {
             return None;
         }

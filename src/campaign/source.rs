@@ -12,24 +12,22 @@ use crate::case::{Case, Generated, Generator, catalogue};
 pub trait Source: Sync {
     /// The cases of some numbers, in order, as far as there are any; a source without an end has them all.
     fn cases(&self, indices: &[u64]) -> Vec<Generated>;
-
-    /// How many cases in a row may be of one family: the first number of each such row is a multiple of it.
-    fn family(&self) -> u64 {
-        1
-    }
 }
+
+/// The number of cases in a row: those of a row may have one model, so a shard is given whole rows.
+const ROW: u64 = 32;
 
 /// The catalogue of edge cases, and then what a seed gives, without end.
 ///
-/// It is made of rows of some length. What follows on the first open case of a row, up to the end of the row, is of the family
-/// of that case.
+/// It is made of rows. What follows on the first case of a row that leaves open what it is fed, up to the end of the row, has
+/// the model of that case.
 #[derive(Debug)]
 pub struct Stream {
     catalogue: Vec<Case>,
     generator: Generator,
     seed: u64,
     /// The number of cases in a row.
-    family: u64,
+    row: u64,
 }
 
 /// A row as far as it was drawn.
@@ -40,22 +38,22 @@ struct Row {
 }
 
 impl Stream {
-    /// The stream of a seed, without families; `first` are cases that come even before the catalogue.
+    /// The stream of a seed; `first` are cases that come even before the catalogue.
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.operators().contains(&case.operator));
-        Stream { catalogue: first.chain(listed).collect(), generator, seed, family: 1 }
+        Stream { catalogue: first.chain(listed).collect(), generator, seed, row: ROW }
     }
 
-    /// The same in rows of so many cases, at least 1.
+    /// The same where each case is drawn with a model of its own.
     #[must_use]
-    pub fn in_families(self, family: u64) -> Stream {
-        Stream { family: family.max(1), ..self }
+    pub fn without_rows(self) -> Stream {
+        Stream { row: 1, ..self }
     }
 
     /// A case of the generator, whose row may be at hand.
     fn drawn(&self, index: u64, row: &mut Row) -> Generated {
-        let first = index - index % self.family;
+        let first = index - index % self.row;
         if row.first != first || row.next > index {
             *row = Row { first, next: first, open: None };
         }
@@ -64,10 +62,9 @@ impl Stream {
                 row.next = index.wrapping_add(1);
                 return open.relative(self.seed, index);
             }
-            let mut generated = self.generator.case(self.seed, row.next);
+            let generated = self.generator.case(self.seed, row.next);
             let is_last = row.next == index;
-            if self.family > 1 && generated.is_open() {
-                generated.family = Some(row.next);
+            if self.row > 1 && generated.is_open() {
                 row.open = Some(generated.clone());
             }
             row.next = row.next.wrapping_add(1);
@@ -82,16 +79,12 @@ impl Source for Stream {
     fn cases(&self, indices: &[u64]) -> Vec<Generated> {
         let mut row = Row { first: 0, next: u64::MAX, open: None };
         // The row in which the catalogue ends is filled with what is drawn last, so that a row begins with case 0 of the seed.
-        let listed = (self.catalogue.len() as u64).next_multiple_of(self.family);
+        let listed = (self.catalogue.len() as u64).next_multiple_of(self.row);
         let case = |&index: &u64| match usize::try_from(index).ok().and_then(|index| self.catalogue.get(index)) {
             Some(case) => Generated::given(case.clone()),
             None => self.drawn(index.wrapping_sub(listed), &mut row),
         };
         indices.iter().map(case).collect()
-    }
-
-    fn family(&self) -> u64 {
-        self.family
     }
 }
 
@@ -130,16 +123,16 @@ impl Shard {
         self.of
     }
 
-    /// How many of so many cases, in rows of `family`, are in it.
-    pub fn share_of(self, cases: u64, family: u64) -> u64 {
-        let (rounds, rest) = (cases / family / self.of, cases % (family * self.of));
-        rounds * family + rest.saturating_sub((self.number - 1) * family).min(family)
+    /// How many of so many cases are in it.
+    pub fn share_of(self, cases: u64) -> u64 {
+        let (rounds, rest) = (cases / ROW / self.of, cases % (ROW * self.of));
+        rounds * ROW + rest.saturating_sub((self.number - 1) * ROW).min(ROW)
     }
 
-    /// The number that a case of it has in the source, which is in rows of `family`.
-    fn place(self, index: u64, family: u64) -> Option<u64> {
-        let row = (index / family).checked_mul(self.of)?.checked_add(self.number - 1)?;
-        row.checked_mul(family)?.checked_add(index % family)
+    /// The number that a case of it has in the source.
+    fn place(self, index: u64) -> Option<u64> {
+        let row = (index / ROW).checked_mul(self.of)?.checked_add(self.number - 1)?;
+        row.checked_mul(ROW)?.checked_add(index % ROW)
     }
 }
 
@@ -188,21 +181,16 @@ pub struct Sharded<'a> {
 
 impl Source for Sharded<'_> {
     fn cases(&self, indices: &[u64]) -> Vec<Generated> {
-        let place = |&index| self.shard.place(index, self.family());
+        let place = |&index| self.shard.place(index);
         self.source.cases(&indices.iter().map_while(place).collect::<Vec<u64>>())
-    }
-
-    fn family(&self) -> u64 {
-        self.source.family()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, HashSet};
+    use std::collections::HashSet;
 
     use super::*;
-    use crate::case::variants;
     use crate::model;
     use crate::operator::Expectation;
 
@@ -216,42 +204,25 @@ mod tests {
     }
 
     #[test]
-    fn a_family_has_one_model_and_most_of_its_cases_are_valid() {
-        let stream = Stream::new(Generator::default(), 7, vec![]).in_families(8);
-        let first = (stream.catalogue.len() as u64).next_multiple_of(8);
-        let indices: Vec<u64> = (first..first + 8000).collect();
+    fn the_cases_of_a_row_have_few_models_and_most_are_valid() {
+        let stream = Stream::new(Generator::default(), 7, vec![]);
+        let first = (stream.catalogue.len() as u64).next_multiple_of(ROW);
+        let indices: Vec<u64> = (first..first + 250 * ROW).collect();
         let cases = stream.cases(&indices);
-        let mut families: BTreeMap<u64, Vec<&Generated>> = BTreeMap::new();
-        for generated in &cases {
-            if let Some(family) = generated.family {
-                families.entry(family).or_default().push(generated);
-            }
-        }
-        // At another opset it has another.
-        let variants = |generated| variants(generated).into_iter().map(|variant| variant.generated);
-        let variants: Vec<Generated> = cases.iter().flat_map(variants).collect();
-        let mut moved: BTreeMap<(u64, u8), Vec<&Generated>> = BTreeMap::new();
-        for generated in &variants {
-            if let Some(family) = generated.family {
-                moved.entry((family, generated.case.opset)).or_default().push(generated);
-            }
-        }
-        assert!(moved.len() > families.len());
-        for family in families.values().chain(moved.values()) {
+        let mut related: Vec<&Generated> = Vec::new();
+        for row in cases.chunks(usize::try_from(ROW).unwrap()) {
+            // Each case up to the first that is open is as it is without rows, and all after it have its model.
+            let open = row.iter().position(Generated::is_open).unwrap_or(row.len() - 1);
             let model = |generated: &Generated| model::job(&generated.case, &generated.tensors).model;
-            let first = model(family[0]);
-            for other in family {
-                assert!(model(other) == first, "{} and {}", family[0].case, other.case);
+            for other in &row[open..] {
+                assert!(model(other) == model(&row[open]), "{} and {}", row[open].case, other.case);
             }
+            related.extend(&row[open..]);
         }
-        let related: Vec<&&Generated> = families.values().flatten().collect();
         let valid = related.iter().filter(|generated| matches!(generated.expectation, Expectation::Defined(_))).count();
         assert!(related.len() > 5000 && valid * 100 > related.len() * 70, "{valid} of {}", related.len());
         let different: HashSet<&Case> = related.iter().map(|generated| &generated.case).collect();
         assert!(different.len() * 100 > related.len() * 80, "{} of {}", different.len(), related.len());
-        // Whatever is not of a family is as it is without.
-        let mut alone = cases.iter().zip(0..).filter(|(generated, _)| generated.family.is_none());
-        assert!(alone.all(|(generated, index)| generated.case == stream.generator.case(7, index).case));
         // No case depends on which others are asked for.
         for place in [5, 17, 4099, 7999] {
             assert_eq!(stream.cases(&indices[place..=place])[0].case, cases[place].case);
@@ -264,18 +235,18 @@ mod tests {
         let cases = |source: &dyn Source, len: u64| -> Vec<Case> {
             source.cases(&(0..len).collect::<Vec<u64>>()).into_iter().map(|generated| generated.case).collect()
         };
-        let (whole, family) = (cases(source, len), usize::try_from(source.family()).unwrap());
+        let (whole, row) = (cases(source, len), usize::try_from(ROW).unwrap());
         assert_eq!(whole.len() as u64, len);
         for of in [1, 2, 7, 16] {
             let shards: Vec<Shard> = (1..=of).map(|number| Shard::new(number, of).unwrap()).collect();
             let part = |&shard: &Shard| {
-                let part = cases(&Sharded { source, shard }, shard.share_of(len, source.family()));
-                assert_eq!(part.len() as u64, shard.share_of(len, source.family()));
+                let part = cases(&Sharded { source, shard }, shard.share_of(len));
+                assert_eq!(part.len() as u64, shard.share_of(len));
                 part.into_iter()
             };
             let mut parts: Vec<_> = shards.iter().map(part).collect();
             let dealt: Vec<Case> =
-                (0..whole.len()).filter_map(|place| parts[place / family % shards.len()].next()).collect();
+                (0..whole.len()).filter_map(|place| parts[place / row % shards.len()].next()).collect();
             assert_eq!(dealt, whole);
             assert!(parts.iter_mut().all(|rest| rest.next().is_none()), "a shard has more than its share");
         }
@@ -285,8 +256,8 @@ mod tests {
     fn the_shards_of_a_seed_are_disjoint_and_make_up_the_whole() {
         let known: Case = "Flatten@13 axis=3 float[2]".parse().unwrap();
         let stream = Stream::new(Generator::default(), 7, vec![known]);
-        assert_divided(&stream, 1000);
-        assert_divided(&stream.in_families(8), 1003);
+        assert_divided(&stream, 1003);
+        assert_divided(&stream.without_rows(), 1000);
     }
 
     #[test]
@@ -301,7 +272,7 @@ mod tests {
         let len = bounds.len().unwrap();
         assert_divided(&bounds, len);
         let last = Sharded { source: &bounds, shard: Shard::new(7, 7).unwrap() };
-        assert!(last.cases(&[last.shard.share_of(len, 1)]).is_empty(), "a space has an end");
+        assert!(last.cases(&[last.shard.share_of(len)]).is_empty(), "a space has an end");
     }
 
     #[test]

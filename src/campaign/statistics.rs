@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::batch::traits_of;
 use super::coverage::Coverage;
-use super::examine::{Examination, mismatches};
+use super::examine::Examination;
+use super::schedule::mismatches;
+use super::together::traits_of;
 use super::{Reduced, form};
 use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, Expectation, OperatorName, Rule};
@@ -63,10 +64,10 @@ pub struct Statistics {
     #[serde(with = "form::pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
-    /// Companies of cases that go wrong though each case is right alone, by the place of the runtime, by what is wrong, and by
+    /// Batches of cases that go wrong though each case is right alone, by the place of the runtime, by what is wrong, and by
     /// the traits of the cases.
     #[serde(with = "form::pairs")]
-    pub companies: BTreeMap<(usize, String, String), Vec<Case>>,
+    pub batches: BTreeMap<(usize, String, String), Vec<Case>>,
     pub times: Times,
 }
 
@@ -221,7 +222,7 @@ impl Statistics {
             groups: BTreeMap::new(),
             explained: BTreeMap::new(),
             coverage: Coverage::default(),
-            companies: BTreeMap::new(),
+            batches: BTreeMap::new(),
             times: Times::default(),
         }
     }
@@ -317,16 +318,16 @@ impl Statistics {
             && self.explained.keys().all(|&place| place < triggers)
     }
 
-    /// Keeps a company of cases, if there is none yet like it that is as small.
-    pub(super) fn add_company(&mut self, runtime: usize, what: String, company: Vec<Case>) {
-        let order = |company: &[Case]| {
-            let texts: Vec<String> = company.iter().map(Case::to_string).collect();
+    /// Keeps a batch of cases, if there is none yet like it that is as small.
+    pub(super) fn add_batch(&mut self, runtime: usize, what: String, batch: Vec<Case>) {
+        let order = |batch: &[Case]| {
+            let texts: Vec<String> = batch.iter().map(Case::to_string).collect();
             (texts.len(), texts.iter().map(String::len).sum::<usize>(), texts)
         };
-        match self.companies.entry((runtime, what, traits_of(&company))) {
-            Entry::Occupied(mut kept) if order(&company) < order(kept.get()) => _ = kept.insert(company),
+        match self.batches.entry((runtime, what, traits_of(&batch))) {
+            Entry::Occupied(mut kept) if order(&batch) < order(kept.get()) => _ = kept.insert(batch),
             Entry::Occupied(_) => {}
-            Entry::Vacant(vacant) => _ = vacant.insert(company),
+            Entry::Vacant(vacant) => _ = vacant.insert(batch),
         }
     }
 
@@ -352,8 +353,8 @@ impl Statistics {
         }
         self.coverage.add(part.coverage);
         self.times.add(&part.times);
-        for ((runtime, what, _), company) in part.companies {
-            self.add_company(runtime, what, company);
+        for ((runtime, what, _), batch) in part.batches {
+            self.add_batch(runtime, what, batch);
         }
         add_counts(&mut self.explained, part.explained);
         for (key, group) in part.groups {

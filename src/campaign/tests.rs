@@ -1,4 +1,4 @@
-//! Campaigns as a whole: on threads, stopped and resumed, alone and in company.
+//! Campaigns as a whole: on threads, stopped and resumed, alone and in batches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::verdict::{Discrepancy, Mismatch};
 
 /// A campaign without known issues, of so many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
-    Options { source, from: 0, cases, reserve: &|_| Duration::ZERO, threads, company: 64, expected: &[], known: &[] }
+    Options { source, from: 0, cases, reserve: &|_| Duration::ZERO, threads, batch: 64, expected: &[], known: &[] }
 }
 
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
@@ -106,7 +106,7 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
-    let options = Options { company: 1, known: &known, ..options(&source, Some(cases), threads) };
+    let options = Options { batch: 1, known: &known, ..options(&source, Some(cases), threads) };
     let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), journal.done().len());
     let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
         if so_far.cases >= stop_at {
@@ -135,7 +135,7 @@ impl Source for Counted {
 fn known_trigger() -> Vec<Trigger> {
     let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::panics_on_zero])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let options = Options { company: 1, ..options(&source, Some(2000), 2) };
+    let options = Options { batch: 1, ..options(&source, Some(2000), 2) };
     let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
     let groups = statistics.groups.into_keys().min_by_key(|(_, features)| features.weight());
     groups.map(|(mismatch, features)| Trigger::new(mismatch, features)).into_iter().collect()
@@ -184,29 +184,29 @@ fn a_limit_within_a_block_can_be_raised() {
     assert_same(&parts[4], &whole);
 }
 
-/// The one company that goes wrong on a runtime which is right with each case alone, and what comes of it.
+/// The one batch that goes wrong on a runtime which is right with each case alone, and what is wrong.
 #[track_caller]
-fn only_company(lie: Fault) -> (String, Vec<Case>) {
+fn only_batch(lie: Fault) -> (String, Vec<Case>) {
     let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
     let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
     assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let companies: Vec<_> = statistics.companies.into_iter().collect();
-    let [((1, what, _), company)] = &companies[..] else { panic!("{companies:?}") };
-    (what.clone(), company.clone())
+    let batches: Vec<_> = statistics.batches.into_iter().collect();
+    let [((1, what, _), batch)] = &batches[..] else { panic!("{batches:?}") };
+    (what.clone(), batch.clone())
 }
 
 #[test]
-fn what_goes_wrong_in_company_only_is_found_in_the_smallest_company() {
-    let (what, company) = only_company(liar::panics_on_shape_beside_flatten);
+fn what_goes_wrong_in_a_batch_only_is_found_in_the_smallest_batch() {
+    let (what, batch) = only_batch(liar::panics_on_shape_beside_flatten);
     assert!(what.starts_with("panics"), "{what}");
-    let mut operators: Vec<&str> = company.iter().map(|case| case.operator.name).collect();
+    let mut operators: Vec<&str> = batch.iter().map(|case| case.operator.name).collect();
     operators.sort_unstable();
     assert_eq!(operators, ["Flatten", "Shape"]);
 }
 
 /// The second of several answers gets other dims.
-fn mixes_up_company(_: &Job, execution: &mut Execution) {
+fn mixes_up_outputs(_: &Job, execution: &mut Execution) {
     if let Outcome::Answer(outputs) = &mut execution.outcome
         && let [_, second, ..] = &mut outputs[..]
         && let Some(flat) = second.tensor.with_dims(vec![i64::try_from(second.tensor.len()).unwrap(), 1, 1]).ok()
@@ -216,51 +216,43 @@ fn mixes_up_company(_: &Job, execution: &mut Execution) {
 }
 
 #[test]
-fn a_wrong_answer_in_company_only_is_found_and_held_against_no_case() {
-    let (what, company) = only_company(mixes_up_company);
-    assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
+fn a_wrong_answer_in_a_batch_only_is_found_and_held_against_no_case() {
+    let (what, batch) = only_batch(mixes_up_outputs);
+    assert_eq!((what.as_str(), batch.len()), ("answers otherwise than alone", 2));
 }
 
-/// Gives what it gave before to whoever is fed to a session that was fed to already.
-struct Stale {
-    honest: Box<dyn Runtime>,
-    before: Option<Execution>,
-}
+/// Gives what it gave in the first run of a session in each other run of it too.
+struct Stale(Box<dyn Runtime>);
 
 impl Runtime for Stale {
     fn id(&self) -> &RuntimeId {
-        self.honest.id()
+        self.0.id()
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
-        let before = self.before.take().filter(|_| job.continues);
-        let execution = before.unwrap_or_else(|| self.honest.execute(job));
-        self.before = Some(execution.clone());
-        execution
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        let first = execute_once(self.0.as_mut(), &job.only(0));
+        job.runs.iter().for_each(|_| done(first.clone()));
     }
 }
 
 #[test]
-fn what_a_session_keeps_from_one_feed_to_the_next_is_found_and_held_against_no_case() {
-    let open = || {
-        let stale = Stale { honest: liar::honest()?, before: None };
-        Ok(vec![liar::honest()?, Box::new(stale) as Box<dyn Runtime>])
-    };
-    let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
+fn what_a_session_keeps_from_one_run_to_the_next_is_found_and_held_against_no_case() {
+    let open = || Ok(vec![liar::honest()?, Box::new(Stale(liar::honest()?)) as Box<dyn Runtime>]);
+    let source = Stream::new(Generator::default(), 7, vec![]);
     let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
     assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let companies: Vec<_> = statistics.companies.into_iter().collect();
-    let [((1, what, _), company)] = &companies[..] else { panic!("{companies:?}") };
-    assert_eq!((what.as_str(), company.len()), ("answers otherwise than alone", 2));
-    let together: Vec<_> = company.iter().cloned().map(Generated::given).collect();
-    let stale = execute_company(&together, open().unwrap()[1].as_mut()).unwrap();
-    assert_eq!(stale[0].outcome, stale[1].outcome, "the company shows it again");
+    let batches: Vec<_> = statistics.batches.into_iter().collect();
+    let [((1, what, _), batch)] = &batches[..] else { panic!("{batches:?}") };
+    assert_eq!((what.as_str(), batch.len()), ("answers otherwise than alone", 2));
+    let together: Vec<_> = batch.iter().cloned().map(Generated::given).collect();
+    let stale = execute_in_one(&together, open().unwrap()[1].as_mut()).unwrap();
+    assert_eq!(stale[0].outcome, stale[1].outcome, "the batch shows it again");
 }
 
-/// Has no Flatten, and finds that out from the model, whether it says so or not.
+/// Has no Flatten, and finds that out when it loads the model, or in each run.
 struct WithoutFlatten {
     honest: Box<dyn Runtime>,
-    says_so: bool,
+    at_load: bool,
     asked: Arc<AtomicUsize>,
 }
 
@@ -269,26 +261,28 @@ impl Runtime for WithoutFlatten {
         self.honest.id()
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         if !is_of("Flatten", job) {
-            return self.honest.execute(job);
+            return self.honest.execute(job, done);
         }
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let lacking = Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no Flatten".to_owned());
-        if self.says_so { lacking.of_model() } else { lacking }
+        let times = if self.at_load { 1 } else { job.runs.len() };
+        self.asked.fetch_add(times, Ordering::Relaxed);
+        for _ in 0..times {
+            done(Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no Flatten".to_owned()));
+        }
     }
 }
 
 #[test]
-fn a_model_that_fails_for_itself_is_tried_once_and_counts_for_all_who_have_it() {
-    let run_with = |company, says_so| {
+fn a_model_that_cannot_be_loaded_is_tried_once_for_all_cases_that_have_it() {
+    let run_with = |batch, at_load| {
         let asked = Arc::new(AtomicUsize::new(0));
         let open = || {
-            let without = WithoutFlatten { honest: liar::honest()?, says_so, asked: Arc::clone(&asked) };
+            let without = WithoutFlatten { honest: liar::honest()?, at_load, asked: Arc::clone(&asked) };
             Ok(vec![liar::honest()?, Box::new(without) as Box<dyn Runtime>])
         };
-        let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
-        let options = Options { company, ..options(&source, Some(9000), 2) };
+        let source = Stream::new(Generator::default(), 7, vec![]);
+        let options = Options { batch, ..options(&source, Some(9000), 2) };
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
         let result = format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage);
         (result, asked.load(Ordering::Relaxed))
@@ -312,10 +306,10 @@ impl Runtime for Counting {
         &self.id
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         *self.log.lock().unwrap().entry(self.id.clone()).or_default() += 1;
         let lacking = || Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no kernel".to_owned());
-        if self.has_kernel { self.honest.execute(job) } else { lacking() }
+        if self.has_kernel { self.honest.execute(job, done) } else { done(lacking()) }
     }
 }
 
@@ -339,60 +333,13 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
     assert_eq!(asked, [1 + variants, 1 + variants, 1], "what a variant comes to depends on all configurations");
 }
 
-/// Keeps for each job whether it continues another, the dims that are fed, and the number of nodes that were answered.
-struct Noting {
-    id: RuntimeId,
-    honest: Box<dyn Runtime>,
-    log: Arc<Mutex<Vec<Noted>>>,
-}
-
-type Noted = (bool, Vec<Vec<i64>>, usize);
-
-impl Runtime for Noting {
-    fn id(&self) -> &RuntimeId {
-        &self.id
-    }
-
-    fn execute(&mut self, job: &Job) -> Execution {
-        let execution = self.honest.execute(job);
-        let nodes = if let Outcome::Answer(outputs) = &execution.outcome { outputs.len() } else { 0 };
-        let dims = job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
-        self.log.lock().unwrap().push((job.continues, dims, nodes));
-        execution
-    }
-}
-
-#[cfg(feature = "tract")]
 #[test]
-fn a_pinned_configuration_is_fed_one_node_in_the_order_of_dims() {
-    let noted = |configuration: &str| {
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let id = RuntimeId { name: "tract".into(), version: "1".into(), configuration: configuration.into() };
-        let open = || {
-            let noting = Noting { id: id.clone(), honest: liar::honest()?, log: Arc::clone(&log) };
-            Ok(vec![liar::honest()?, Box::new(noting) as Box<dyn Runtime>])
-        };
-        let source = Stream::new(Generator::default(), 7, vec![]).in_families(16);
-        run(&options(&source, Some(9000), 1), None, &open, &Stop::default(), &|_| {}).unwrap();
-        std::mem::take(&mut *log.lock().unwrap())
-    };
-    let sessions = |log: &[Noted]| -> Vec<Vec<Noted>> {
-        log.chunk_by(|_, (continues, ..)| *continues).filter(|rounds| rounds.len() > 1).map(<[_]>::to_vec).collect()
-    };
-    let is_sorted = |rounds: &Vec<Noted>| rounds.is_sorted_by_key(|(_, dims, _)| dims.clone());
-    let has_one_node = |rounds: &Vec<Noted>| rounds.iter().all(|(.., nodes)| *nodes <= 1);
-    let (usual, pinned) = (sessions(&noted("optimized")), sessions(&noted("pinned")));
-    assert!(usual.len() > 50 && !usual.iter().all(is_sorted) && !usual.iter().all(has_one_node));
-    assert!(pinned.len() > usual.len() && pinned.iter().all(is_sorted) && pinned.iter().all(has_one_node));
-}
-
-#[test]
-fn findings_do_not_depend_on_company() {
-    let wrong = |company: usize| {
+fn findings_do_not_depend_on_batches() {
+    let wrong = |batch: usize| {
         let open =
             || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
-        let source = Stream::new(Generator::default(), 11, vec![]).in_families(16);
-        let options = Options { company, ..options(&source, Some(12_000), 2) };
+        let source = Stream::new(Generator::default(), 11, vec![]);
+        let options = Options { batch, ..options(&source, Some(12_000), 2) };
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
         let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));
         groups.collect::<Vec<_>>()

@@ -42,9 +42,6 @@ pub struct Generated {
     pub tensors: Vec<Option<Tensor>>,
     /// What the specification demands.
     pub expectation: Expectation,
-    /// Where the case is one of a family, its number: cases of one family have one model at one opset, and differ in what it
-    /// is fed.
-    pub family: Option<u64>,
 }
 
 /// Draws cases of some operators.
@@ -148,7 +145,7 @@ impl Generator {
         }
         // Any other wiring that makes the model invalid is drawn like a valid one, and then it is what the case is for.
         let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
-        Ok(Generated { case, intent, tensors, expectation, family: None })
+        Ok(Generated { case, intent, tensors, expectation })
     }
 }
 
@@ -500,7 +497,7 @@ impl Generated {
     pub fn given(case: Case) -> Generated {
         let tensors = case.tensors();
         let expectation = case.expectation(&tensors);
-        Generated { case, intent: Intent::Given, tensors, expectation, family: None }
+        Generated { case, intent: Intent::Given, tensors, expectation }
     }
 }
 

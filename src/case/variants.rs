@@ -35,11 +35,7 @@ pub fn variants(generated: &Generated) -> Vec<Variant> {
     rewired
         .chain(moved)
         .filter(|(_, variant)| variant != case)
-        .map(|(relation, case)| {
-            // Rewired, it has its dims or its data in the model.
-            let family = generated.family.filter(|_| relation == Relation::Opset);
-            Variant { relation, generated: Generated { family, ..Generated::given(case) } }
-        })
+        .map(|(relation, case)| Variant { relation, generated: Generated::given(case) })
         // A version may have changed what its texts say and nothing that its table of attributes shows.
         .filter(|variant| variant.generated.expectation == generated.expectation)
         .collect()

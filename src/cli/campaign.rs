@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use clap::builder::RangedU64ValueParser;
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Came, rate, unsupported};
@@ -37,19 +36,8 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many cases in a row may have one model, which is fed otherwise in each; with 1 each is drawn with a model of its
-    /// own [default: 32]
-    #[arg(long, value_name = "N", value_parser = family())]
-    family: Option<u64>,
     #[command(flatten)]
     common: Common,
-}
-
-/// How many cases in a row may have one model, unless another number is given.
-pub(super) const FAMILY: u64 = 32;
-
-pub(super) fn family() -> RangedU64ValueParser {
-    clap::value_parser!(u64).range(1..=1024)
 }
 
 /// What every subcommand takes that runs many cases.
@@ -57,9 +45,9 @@ pub(super) fn family() -> RangedU64ValueParser {
 pub(super) struct Common {
     #[command(flatten)]
     conclusion: conclusion::Arguments,
-    /// How many cases are put into one model, at most; with 1 each is alone
+    /// How many nodes are put into one model, at most; with 1 each case is executed alone
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    company: u16,
+    batch: u16,
     /// Keep what known issues explain, and show it again
     #[arg(long)]
     ignore_known: bool,
@@ -93,9 +81,8 @@ impl Common {
 }
 
 impl Arguments {
-    /// The seed, the operators, the family and the limits: what is not given is as it was in the campaign that is gone on
-    /// with.
-    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, u64, Limits) {
+    /// The seed, the operators and the limits: what is not given is as it was in the campaign that is gone on with.
+    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Limits) {
         let source = kept.map_or(&Value::Null, |kept| &kept.header.source);
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
         let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -103,8 +90,7 @@ impl Arguments {
         let operators = [self.operator.clone(), theirs, OPERATORS.to_vec()].into_iter().find(|list| !list.is_empty());
         let limits = kept.map(|kept| kept.limits).unwrap_or_default();
         let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
-        let family = self.family.or(source["family"].as_u64()).unwrap_or(FAMILY);
-        (seed, operators.unwrap_or_default(), family, limits)
+        (seed, operators.unwrap_or_default(), limits)
     }
 }
 
@@ -113,18 +99,18 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 }
 
 /// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
-pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64, family: u64) -> Stream {
+pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64) -> Stream {
     let known = ledger.entries.iter().map(Known::case).collect();
-    Stream::new(Generator::new(operators), seed, known).in_families(family)
+    Stream::new(Generator::new(operators), seed, known)
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let journal = arguments.common.journal()?;
-    let (seed, operators, family, limits) = arguments.with(journal.kept());
+    let (seed, operators, limits) = arguments.with(journal.kept());
     let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
-    let described = json!({ "seed": seed, "operators": names, "family": family });
+    let described = json!({ "seed": seed, "operators": names });
     let ledger = Ledger::load()?;
-    let source = stream(&ledger, operators, seed, family);
+    let source = stream(&ledger, operators, seed);
     let shard = arguments.common.shard(&journal);
     let what = if shard == Shard::WHOLE { format!("Seed {seed}") } else { format!("Seed {seed}, shard {shard}") };
     let plan = Planned { source: &source, described, shard, from: 0, limits, what };
@@ -191,10 +177,10 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
-        cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases, plan.source.family())),
+        cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
         reserve: &|so_far| time_to_triage(&so_far.groups, threads, limits.time).min(left.unwrap_or_default() / RESERVE),
         threads,
-        company: common.company.into(),
+        batch: common.batch.into(),
         expected: &known,
         known: if common.ignore_known { &[] } else { &known },
     };

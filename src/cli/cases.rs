@@ -3,12 +3,12 @@
 use std::io::{self, BufWriter, Write};
 
 use super::Ending;
-use super::campaign::{FAMILY, family, operator, stream};
+use super::campaign::{operator, stream};
 use crate::campaign::Source;
 use crate::finding::Ledger;
 use crate::operator::{OPERATORS, Operator};
 
-/// Print the cases that a campaign of the same seed, operators and family runs, one a line
+/// Print the cases that a campaign of the same seed and operators runs, one a line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck cases --seed 7 --cases 1000 | crosscheck run -")]
 pub(super) struct Arguments {
@@ -21,9 +21,6 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many cases in a row may have one model, which is fed otherwise in each
-    #[arg(long, value_name = "N", default_value_t = FAMILY, value_parser = family())]
-    family: u64,
     /// Write out every element, in place of `:random(7)`, `:special` and those that count up
     #[arg(long)]
     elements: bool,
@@ -34,7 +31,7 @@ const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
-    let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.family);
+    let source = stream(&Ledger::load()?, operators, arguments.seed);
     let mut out = BufWriter::new(io::stdout().lock());
     for first in (0..arguments.cases).step_by(AT_A_TIME) {
         let indices = (first..arguments.cases).take(AT_A_TIME);

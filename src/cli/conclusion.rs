@@ -293,7 +293,7 @@ fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Resul
 fn write_companies(outline: &Outline, folder: &Path, to: &mut impl Write) -> anyhow::Result<bool> {
     let statistics = outline.statistics;
     let mut has_new = false;
-    for (number, ((runtime, what, _), company)) in (1..).zip(&statistics.companies) {
+    for (number, ((runtime, what, _), company)) in (1..).zip(&statistics.batches) {
         let id = &statistics.runtimes[*runtime].id;
         let known = outline.known_batch(id, what, company);
         has_new |= known.is_none();

@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let (common, from) = (&arguments.common, arguments.from);
     let journal = common.journal()?;
     let shard = common.shard(&journal);
-    let held = shard.share_of(space, 1);
+    let held = shard.share_of(space);
     let planned =
         held.checked_sub(from).with_context(|| format!("--from {from} is past the {held} cases of shard {shard}"))?;
     let what = format!("The space holds {space} cases, shard {shard} {held} of them, to run {planned}");

@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::{Ending, FailureArguments, RuntimeArguments};
-use crate::campaign::{execute_company, wrong_together};
+use crate::campaign::{execute_in_one, wrong_together};
 use crate::case::{Case, Generated, MAX_LINE};
 use crate::files::{quoted, read_line};
 use crate::finding::{Ledger, Report, Worst, one_line};
@@ -104,7 +104,7 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
         writeln!(out, "{id}")?;
         let mut own = Worst::default();
         let mut is_answered = true;
-        match execute_company(&generated, runtime.as_mut()) {
+        match execute_in_one(&generated, runtime.as_mut()) {
             Ok(executions) => {
                 for (Generated { case, expectation, .. }, execution) in generated.iter().zip(&executions) {
                     let words = match judge_one(expectation, execution) {

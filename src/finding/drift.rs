@@ -12,7 +12,7 @@ use crate::campaign::{Examination, Source, examine_all};
 use crate::case::shrink::reduce;
 use crate::case::{Case, Features, Generated};
 use crate::model;
-use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop};
+use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::tensor::ElementType;
 use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
@@ -356,7 +356,7 @@ impl Pair {
     /// Whether a release in one configuration gives no answer in time.
     fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
         let job = model::job(&generated.case, &generated.tensors);
-        self.releases[side][index].execute(&job).outcome == Outcome::TimedOut
+        execute_once(self.releases[side][index].as_mut(), &job).outcome == Outcome::TimedOut
     }
 
     /// The places of the configurations.
@@ -417,7 +417,7 @@ mod tests {
 
     /// Flatten of bool data is answered with what cannot be read.
     fn wrong_flatten_of_bool(job: &model::Job, execution: &mut Execution) {
-        let is_bool = job.feeds.first().is_some_and(|(_, data)| data.element_type() == ElementType::Bool);
+        let is_bool = job.feeds(0).next().is_some_and(|(_, data)| data.element_type() == ElementType::Bool);
         if is(job, "Flatten") && is_bool {
             execution.outcome = Outcome::Garbled;
         }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::campaign::{Companies, Examination, Failures, examine_together};
+use crate::campaign::{Examination, Failures, Scheduler, examine_together};
 use crate::case::{Case, Features, Generated, complications, shrink};
 use crate::operator::NEWEST_OPSET;
 use crate::runtime::{Runtime, RuntimeId, Stop};
@@ -94,8 +94,8 @@ impl Probe {
             Sighting { configurations: configurations.collect(), examination }
         };
         let failures = if self.believes { Failures::Believe } else { Failures::Confirm };
-        let mut companies = Companies::new(1, &[], &[]).with_failures(failures, &self.stop);
-        let examinations = examine_together(&generated, runtimes, ids, &mut companies).unwrap_or_default();
+        let mut scheduler = Scheduler::new(1, &[], &[]).with_failures(failures, &self.stop);
+        let examinations = examine_together(&generated, runtimes, ids, &mut scheduler).unwrap_or_default();
         generated.iter().zip(examinations).map(sighting).collect()
     }
 

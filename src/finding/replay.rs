@@ -12,7 +12,7 @@ use crate::case::describe;
 use crate::model::single;
 use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
-use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId};
+use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId, execute_once};
 use crate::tensor::{Closeness, Tensor, are_close};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, judge, reaction};
 
@@ -159,7 +159,8 @@ impl Trial {
     fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger, closeness: Closeness) -> Trial {
         let demand = runtime::demand(&data.job);
         let mut ids = runtime::ids(runtimes);
-        let mut executions: Vec<Execution> = runtimes.iter_mut().map(|runtime| runtime.execute(&data.job)).collect();
+        let mut executions: Vec<Execution> =
+            runtimes.iter_mut().map(|runtime| execute_once(runtime.as_mut(), &data.job)).collect();
         let stored = data.outputs.map(|outputs| outputs.into_iter().map(Output::new).collect::<Vec<_>>());
         if let Some(stored) = &stored {
             ids.insert(0, RuntimeId { name: STORED.to_owned(), version: String::new(), configuration: String::new() });

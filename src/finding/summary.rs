@@ -212,7 +212,7 @@ impl Summary {
             new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
             not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
             companies: statistics
-                .companies
+                .batches
                 .iter()
                 .map(|((place, what, _), company)| CompanyReport {
                     runtime: statistics.runtimes[*place].id.to_string(),

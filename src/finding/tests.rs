@@ -19,7 +19,7 @@ fn liar(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
 
 /// Flatten swaps its halves, but only of uint8: the same kind of verdict as above, with another trigger.
 fn swapped_on_unsigned(job: &Job, execution: &mut Execution) {
-    if job.feeds.iter().any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
+    if job.feeds(0).any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
         swapped_flatten(job, execution);
     }
 }

@@ -20,16 +20,34 @@ use proto::{
     TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
 
-/// What a runtime is given: a serialized model, and a tensor for each graph input that it has to feed.
-#[derive(Clone, Debug)]
+/// What a runtime is given: a serialized model, which it loads once, and what it then runs it with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     /// A `ModelProto`.
     pub model: Arc<[u8]>,
-    /// By name of the graph input.
-    pub feeds: Vec<(Arc<str>, Tensor)>,
-    /// Whether it has the model of the job before it and is run in the session of that one; all others have a session of
-    /// their own. A runtime that has lost that session, or has none, loads the model anew.
-    pub continues: bool,
+    /// The names of the graph inputs that are fed.
+    pub inputs: Vec<Arc<str>>,
+    /// At least one run: a tensor for each of these inputs, in order.
+    pub runs: Vec<Vec<Tensor>>,
+}
+
+impl Job {
+    /// A job of one run; a tensor for each graph input that is fed.
+    pub fn once(model: impl Into<Arc<[u8]>>, feeds: impl IntoIterator<Item = (Arc<str>, Tensor)>) -> Job {
+        let (inputs, tensors) = feeds.into_iter().unzip();
+        Job { model: model.into(), inputs, runs: vec![tensors] }
+    }
+
+    /// What a run feeds, by name of the graph input.
+    pub fn feeds(&self, run: usize) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.inputs.iter().map(|name| &**name).zip(&self.runs[run])
+    }
+
+    /// The job that has but one of the runs.
+    #[must_use]
+    pub fn only(&self, run: usize) -> Job {
+        Job { model: Arc::clone(&self.model), inputs: self.inputs.clone(), runs: vec![self.runs[run].clone()] }
+    }
 }
 
 /// The IR version that came with an opset.
@@ -41,7 +59,7 @@ pub fn usual_ir(opset: u8) -> u8 {
 }
 
 /// What all parts of one model have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Versions {
     pub opset: u8,
     pub ir: u8,
@@ -69,7 +87,7 @@ pub struct Part {
 /// The job of a case whose operands are `tensors`.
 pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
     let part = Part::new(case, tensors, "");
-    Job { model: join(&[&part]), feeds: part.feeds(tensors).collect(), continues: false }
+    part.job(tensors)
 }
 
 /// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
@@ -174,10 +192,19 @@ impl Part {
         Part { versions, graph: graph.encode_to_vec(), inputs }
     }
 
-    /// What its graph inputs are fed if the tensors of the operands are these.
-    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = (Arc<str>, Tensor)> {
-        let fed = |(name, place): &(Arc<str>, usize)| Some((Arc::clone(name), tensors[*place].clone()?));
-        self.inputs.iter().filter_map(fed)
+    /// The names of its graph inputs that are fed.
+    pub fn inputs(&self) -> impl Iterator<Item = Arc<str>> {
+        self.inputs.iter().map(|(name, _)| Arc::clone(name))
+    }
+
+    /// What these are fed if the tensors of the operands are these.
+    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = Tensor> {
+        self.inputs.iter().filter_map(|(_, place)| tensors[*place].clone())
+    }
+
+    /// The job of the part alone.
+    pub fn job(&self, tensors: &[Option<Tensor>]) -> Job {
+        Job { model: join(&[self]), inputs: self.inputs().collect(), runs: vec![self.feeds(tensors).collect()] }
     }
 
     /// Whether it is the part of another case too: the two are the same model.
@@ -272,8 +299,8 @@ mod tests {
 
     fn model(line: &str) -> (ModelProto, Vec<(Arc<str>, Tensor)>) {
         let case: Case = line.parse().unwrap();
-        let Job { model, feeds, .. } = job(&case, &case.tensors());
-        (ModelProto::decode(&model[..]).unwrap(), feeds)
+        let Job { model, inputs, mut runs } = job(&case, &case.tensors());
+        (ModelProto::decode(&model[..]).unwrap(), inputs.into_iter().zip(runs.remove(0)).collect())
     }
 
     fn dims(info: &ValueInfoProto) -> Option<Vec<String>> {

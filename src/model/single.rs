@@ -32,7 +32,7 @@ pub fn case(job: &Job) -> Option<Case> {
 
 /// What reaches a node under a name, in a graph of an IR version.
 fn operand(name: &str, graph: &GraphProto, ir: i64, job: &Job) -> Option<Operand> {
-    let fed = job.feeds.iter().find(|(fed, _)| **fed == *name).map(|(_, tensor)| tensor.clone());
+    let fed = job.feeds(0).find(|(fed, _)| fed == &name).map(|(_, tensor)| tensor.clone());
     let read = |proto: &TensorProto, wiring: fn(Encoding) -> Wiring| {
         let encoding = if proto.raw_data.is_some() { Encoding::Raw } else { Encoding::Typed };
         Some((super::tensor_proto::read(proto).ok()?, wiring(encoding)))

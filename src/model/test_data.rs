@@ -148,14 +148,14 @@ impl Folder {
             check_feed(&file.tensor, declared).map_err(broken)?;
         }
         let names = fed.into_iter().map(|input| input.name.as_deref().unwrap_or_default().into());
-        let feeds = names.zip(inputs.into_iter().map(|file| file.tensor)).collect();
+        let feeds = names.zip(inputs.into_iter().map(|file| file.tensor));
         let outputs = if count(path, OUTPUT)? == 0 {
             None
         } else {
             let outputs = tensors(path, OUTPUT, self.outputs..=self.outputs)?;
             Some(outputs.into_iter().map(|file| file.tensor).collect())
         };
-        Ok(DataSet { job: Job { model: self.model.as_slice().into(), feeds, continues: false }, outputs })
+        Ok(DataSet { job: Job::once(self.model.as_slice(), feeds), outputs })
     }
 
     /// The graph inputs that files are for: those that have to be fed, or all of them, in order; or else those that the
@@ -180,7 +180,7 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     write_whole(&folder.join(MODEL), &job.model)?;
     let data_set = folder.join(format!("{DATA_SET}0"));
     fs::create_dir_all(&data_set)?;
-    let inputs = job.feeds.iter().map(|(name, tensor)| (INPUT, &**name, tensor));
+    let inputs = job.feeds(0).map(|(name, tensor)| (INPUT, name, tensor));
     let outputs = outputs.unwrap_or_default().iter().map(|tensor| (OUTPUT, "output", tensor));
     for numbered in [inputs.collect::<Vec<_>>(), outputs.collect()] {
         for (index, (kind, name, tensor)) in numbered.into_iter().enumerate() {
@@ -305,9 +305,9 @@ mod tests {
         (folder, job)
     }
 
-    fn read_back(folder: &Path) -> Result<Vec<(std::sync::Arc<str>, Tensor)>, TestDataError> {
+    fn read_back(folder: &Path) -> Result<Job, TestDataError> {
         let folder = Folder::open(folder)?;
-        Ok(folder.data_set(&folder.data_sets[0])?.job.feeds)
+        Ok(folder.data_set(&folder.data_sets[0])?.job)
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
             for (data, shape) in WIRINGS.iter().flat_map(|data| WIRINGS.map(|shape| (data, shape))) {
                 let line = format!("Reshape@{opset} float[2,3]{data} int64[2]{{3,2}}{shape}");
                 let (folder, job) = written(&line);
-                assert_eq!(read_back(folder.path()).unwrap(), job.feeds, "{line}");
+                assert_eq!(read_back(folder.path()).unwrap(), job, "{line}");
             }
         }
     }

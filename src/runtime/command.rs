@@ -30,7 +30,6 @@ pub(super) static KIND: Kind = Kind {
     name: "command",
     version: "",
     configurations: &[""],
-    pinned: &[],
     supply: Supply::Program,
     known: "",
     open: |row| Ok(Box::new(start(row, &Limits::default())?.ready()?)),
@@ -52,16 +51,16 @@ struct Hello {
     error: Option<String>,
 }
 
-/// A job, on one line.
+/// A run of a job, on one line.
 #[derive(Serialize)]
 struct Question<'a> {
     /// A `ModelProto`, as base64.
-    model: String,
+    model: &'a str,
     /// By name of the graph input: a `TensorProto`, as base64.
     feeds: BTreeMap<&'a str, String>,
 }
 
-/// What came of a job, on one line: one of the first three.
+/// The result of a run, on one line: one of the first three.
 #[derive(Deserialize)]
 struct Reply {
     /// In the order of the graph: a `TensorProto` each, as base64.
@@ -160,18 +159,21 @@ impl Exchange for Lines {
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         let Some(to) = &mut self.questions else { return Ok(()) };
         for job in jobs {
-            let feeds = job.feeds.iter().map(|(name, tensor)| {
-                let proto = tensor_proto::write(name, tensor, Encoding::Raw);
-                (&**name, STANDARD.encode(proto.encode_to_vec()))
-            });
-            let question = Question { model: STANDARD.encode(&job.model), feeds: feeds.collect() };
-            serde_json::to_writer(&mut *to, &question)?;
-            to.write_all(b"\n")?;
+            let model = STANDARD.encode(&job.model);
+            for run in 0..job.runs.len() {
+                let feeds = job.feeds(run).map(|(name, tensor)| {
+                    let proto = tensor_proto::write(name, tensor, Encoding::Raw);
+                    (name, STANDARD.encode(proto.encode_to_vec()))
+                });
+                let question = Question { model: &model, feeds: feeds.collect() };
+                serde_json::to_writer(&mut *to, &question)?;
+                to.write_all(b"\n")?;
+            }
         }
         to.flush()
     }
 
-    fn next(&mut self, _: Option<&Job>, wait: Duration) -> Next {
+    fn next(&mut self, _: Option<&[Tensor]>, wait: Duration) -> Next {
         match self.lines.as_ref().map(|lines| lines.recv_timeout(wait)) {
             Some(Ok(next)) => next,
             Some(Err(RecvTimeoutError::Timeout)) => Next::Nothing { progress: false },
@@ -290,7 +292,7 @@ mod tests {
     use super::*;
     use std::time::Instant;
 
-    use crate::runtime::{Runtime, RuntimeId, Stop};
+    use crate::runtime::{Runtime, RuntimeId, Stop, execute_once};
 
     /// A program in a few lines of shell. It notes every line that it reads, and does what a line is about.
     const PROGRAM: &str = r#"
@@ -317,10 +319,10 @@ mod tests {
     fn execute_each(runtime: &mut Isolated, jobs: &[Job]) -> Vec<Outcome> {
         let mut done: Vec<Execution> = vec![];
         while done.len() < jobs.len() {
-            done.extend(runtime.execute_all(&jobs[done.len()..].iter().collect::<Vec<_>>()));
+            done.extend(runtime.execute_all(&jobs[done.len()..].iter().collect::<Vec<_>>()).concat());
             let last = done.len() - 1;
             if done[last].outcome.ends_process() {
-                done[last] = runtime.execute(&jobs[last]);
+                done[last] = execute_once(runtime, &jobs[last]);
             }
         }
         done.into_iter().map(|execution| execution.outcome).collect()
@@ -335,10 +337,10 @@ mod tests {
     #[test]
     fn a_slow_program_is_given_its_time_once_it_is_known_to_be_slow() {
         let mut runtime = start(&row(Path::new("x"), SLOW), &Limits::default()).unwrap().ready().unwrap();
-        let jobs = ["a", "b"].map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false });
-        assert_eq!(runtime.execute_all(&[&jobs[0]])[0].outcome, Outcome::TimedOut, "so far it is only suspected");
-        assert!(matches!(runtime.execute(&jobs[0]).outcome, Outcome::Refused { .. }));
-        let done = runtime.execute_all(&jobs.each_ref());
+        let jobs = ["a", "b"].map(|model| Job::once(model.as_bytes(), []));
+        assert_eq!(runtime.execute_all(&[&jobs[0]])[0][0].outcome, Outcome::TimedOut, "so far it is only suspected");
+        assert!(matches!(execute_once(&mut runtime, &jobs[0]).outcome, Outcome::Refused { .. }));
+        let done = runtime.execute_all(&jobs.each_ref()).concat();
         assert!(done.len() == 2 && done.iter().all(|done| matches!(done.outcome, Outcome::Refused { .. })), "{done:?}");
     }
 
@@ -347,8 +349,8 @@ mod tests {
         let stop = Stop::default();
         let limits = Limits::default().until(&stop);
         let mut runtime = start(&row(Path::new("x"), SLOW), &limits).unwrap().ready().unwrap();
-        let jobs = vec![Job { model: b"a"[..].into(), feeds: vec![], continues: false }; 500];
-        assert!(!runtime.execute(&jobs[0]).outcome.ends_process());
+        let jobs = vec![Job::once(&b"a"[..], []); 500];
+        assert!(!execute_once(&mut runtime, &jobs[0]).outcome.ends_process());
         let (began, asked) = (Instant::now(), stop.clone());
         thread::spawn(move || {
             thread::sleep(Duration::from_millis(100));
@@ -366,10 +368,7 @@ mod tests {
         let mut runtime = start(&row(&log, PROGRAM), &limits).unwrap().ready().unwrap();
         assert_eq!(runtime.id().version, "7");
         let models = ["a", "exit", "b", "hang", "c", "lack", "d", "garbage"];
-        let jobs: Vec<Job> = models
-            .iter()
-            .map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false })
-            .collect();
+        let jobs: Vec<Job> = models.iter().map(|model| Job::once(model.as_bytes(), [])).collect();
         let done = execute_each(&mut runtime, &jobs);
         let refused = Execution::refusal(Stage::Load, String::new()).outcome;
         let expected = [
@@ -384,7 +383,7 @@ mod tests {
         ];
         assert_eq!(done, expected);
         // What is proven is not run again.
-        assert_eq!(runtime.execute(&jobs[3]).outcome, Outcome::TimedOut);
+        assert_eq!(execute_once(&mut runtime, &jobs[3]).outcome, Outcome::TimedOut);
         let lines = fs::read_to_string(log).unwrap();
         for model_name in models {
             let model = STANDARD.encode(model_name);
@@ -418,7 +417,7 @@ mod tests {
     #[test]
     fn a_job_is_not_accused_of_what_it_does_not_do_by_itself() {
         let mut runtime = start(&row(Path::new("x"), WEARS_OUT), &Limits::default()).unwrap().ready().unwrap();
-        let jobs = ["a", "b", "c"].map(|model| Job { model: model.as_bytes().into(), feeds: vec![], continues: false });
+        let jobs = ["a", "b", "c"].map(|model| Job::once(model.as_bytes(), []));
         let done = execute_each(&mut runtime, &jobs);
         assert!(done.iter().all(|outcome| matches!(outcome, Outcome::Refused { .. })), "{done:?}");
     }

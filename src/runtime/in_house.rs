@@ -17,16 +17,13 @@ pub(super) static KIND: Kind = Kind {
     name: "in-house",
     version: env!("CARGO_PKG_VERSION"),
     configurations: &[""],
-    pinned: &[],
     supply: Supply::Linked,
     known: include_str!("../../known/in-house.toml"),
-    open: |row| Ok(Box::new(InHouse { id: row.id.clone(), kept: None })),
+    open: |row| Ok(Box::new(InHouse { id: row.id.clone() })),
 };
 
 struct InHouse {
     id: RuntimeId,
-    /// What the last model is, or why it is none.
-    kept: Option<Result<Model, String>>,
 }
 
 /// A model as it is read.
@@ -49,17 +46,19 @@ impl Runtime for InHouse {
         &self.id
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
-        let kept = self.kept.take().filter(|_| job.continues);
-        let model = kept.unwrap_or_else(|| Model::read(&job.model));
-        let done = model.as_ref().map_err(String::clone).and_then(|model| run(model, job));
-        self.kept = Some(model);
-        done.unwrap_or_else(|message| Execution::failure(Stage::Load, message, PHRASES, None))
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        let failed = |message| Execution::failure(Stage::Load, message, PHRASES, None);
+        match Model::read(&job.model) {
+            Ok(model) => {
+                (0..job.runs.len()).for_each(|run| done(self::run(&model, job.feeds(run)).unwrap_or_else(failed)));
+            }
+            Err(message) => done(failed(message)),
+        }
     }
 }
 
-fn run(model: &Model, job: &Job) -> Result<Execution, String> {
-    let mut values = model.values(job);
+fn run<'a>(model: &'a Model, feeds: impl Iterator<Item = (&'a str, &'a Tensor)>) -> Result<Execution, String> {
+    let mut values = model.values(feeds);
     for node in nodes(&model.graph) {
         let expectation = evaluate(node, model.opset, &values)?;
         match (expectation.outputs(), expectation.rule()) {
@@ -77,7 +76,7 @@ fn run(model: &Model, job: &Job) -> Result<Execution, String> {
     Ok(Execution::answer(outputs.into_iter().map(Output::new).collect(), declared))
 }
 
-/// What the specification demands of a job. It is consulted where every node is of an operator that is implemented here,
+/// What the specification demands of the first run of a job. It is consulted where every node is of an operator that is implemented here,
 /// and where one that is not defined stands alone: an error says why it was not.
 pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
     let (graph, opset) = read(&job.model)?;
@@ -92,7 +91,7 @@ pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
         Some(rule) => expectation.in_invalid_graph(rule),
         None => expectation,
     };
-    let mut values = model.values(job);
+    let mut values = model.values(job.feeds(0));
     for node in nodes(&model.graph) {
         match evaluate(node, opset, &values)? {
             Expectation::Defined(outputs) => values.extend(node.output.iter().map(String::as_str).zip(outputs)),
@@ -130,9 +129,9 @@ impl Model {
     }
 
     /// What is known before a node is evaluated.
-    fn values<'a>(&'a self, job: &'a Job) -> HashMap<&'a str, Tensor> {
+    fn values<'a>(&'a self, feeds: impl Iterator<Item = (&'a str, &'a Tensor)>) -> HashMap<&'a str, Tensor> {
         let constants = self.constants.iter().map(|(name, tensor)| (name.as_str(), tensor.clone()));
-        constants.chain(job.feeds.iter().map(|(name, tensor)| (&**name, tensor.clone()))).collect()
+        constants.chain(feeds.map(|(name, tensor)| (name, tensor.clone()))).collect()
     }
 }
 
@@ -215,6 +214,7 @@ mod tests {
     use super::*;
     use crate::case::Case;
     use crate::model;
+    use crate::runtime::execute_once;
 
     #[test]
     fn what_is_fed_holds_over_the_default() {
@@ -227,7 +227,8 @@ mod tests {
             let case: Case = line.parse().unwrap();
             let job = model::job(&case, &case.tensors());
             let expected = case.expectation(&case.tensors());
-            let Outcome::Answer(outputs) = (KIND.open)(row).unwrap().execute(&job).outcome else { panic!("{line}") };
+            let mut runtime = (KIND.open)(row).unwrap();
+            let Outcome::Answer(outputs) = execute_once(runtime.as_mut(), &job).outcome else { panic!("{line}") };
             let given: Vec<Tensor> = outputs.into_iter().map(|output| output.tensor).collect();
             assert_eq!(expected.outputs(), Some(&given[..]), "{line}");
             assert_eq!(demand(&job), Ok(expected), "{line}");

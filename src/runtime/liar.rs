@@ -4,14 +4,14 @@ use prost::Message;
 
 use super::{
     Declaration, Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, caught,
-    demand, open, select,
+    demand, execute_once, open, select,
 };
 use crate::model::Job;
 use crate::model::proto::{ModelProto, NodeProto, ValueInfoProto};
 use crate::operator::{Expectation, Rule};
 use crate::tensor::{ElementType, Tensor};
 
-/// A planted fault: may change what the runtime does with a job, or panic.
+/// A planted fault: may change what the runtime does with a job of one run, or panic.
 pub(crate) type Fault = fn(&Job, &mut Execution);
 
 /// What is planted, by name: one row for each discrepancy, named as it is, and those that tests need besides. Faults that
@@ -71,7 +71,6 @@ pub(super) static KIND: Kind = Kind {
     name: "liar",
     version: "0",
     configurations: &NAMES,
-    pinned: &[],
     supply: Supply::Linked,
     known: "",
     open: |row| {
@@ -127,14 +126,17 @@ impl Runtime for Liar {
         &self.id
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
-        if self.is_by_node { self.lie_by_node(job) } else { self.lie(job) }
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        for run in 0..job.runs.len() {
+            let job = job.only(run);
+            done(if self.is_by_node { self.lie_by_node(&job) } else { self.lie(&job) });
+        }
     }
 }
 
 impl Liar {
     fn lie(&mut self, job: &Job) -> Execution {
-        let mut execution = self.honest.execute(job);
+        let mut execution = execute_once(self.honest.as_mut(), job);
         let faults = caught(|| self.faults.iter().for_each(|fault| fault(job, &mut execution)));
         match faults {
             Ok(()) => execution,
@@ -175,12 +177,9 @@ fn by_output(job: &Job) -> Vec<Job> {
         part.initializer.retain(|tensor| is_needed(tensor.name.as_deref()));
         part.input.retain(|info| is_needed(info.name.as_deref()));
         part.output = vec![output.clone()];
-        let feeds = job.feeds.iter().filter(|(name, _)| is_needed(Some(name))).cloned().collect();
-        Some(Job {
-            model: ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec().into(),
-            feeds,
-            continues: false,
-        })
+        let feeds = job.inputs.iter().cloned().zip(job.runs[0].iter().cloned());
+        let model = ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec();
+        Some(Job::once(model, feeds.filter(|(name, _)| is_needed(Some(name)))))
     };
     graph.output.iter().filter_map(of).collect()
 }
@@ -303,7 +302,7 @@ fn refuses_open(job: &Job, execution: &mut Execution) {
 
 /// The same where nothing is fed.
 fn refuses_open_unless_fed(job: &Job, execution: &mut Execution) {
-    if job.feeds.is_empty() {
+    if job.inputs.is_empty() {
         refuses_open(job, execution);
     }
 }
@@ -318,7 +317,7 @@ fn refuses_open_at_one_version(job: &Job, execution: &mut Execution) {
 
 /// A Reshape to another number of elements is answered with the data as it is.
 fn gives_data_as_it_is(job: &Job, execution: &mut Execution) {
-    let data = job.feeds.first().filter(|(name, _)| !name.ends_with("shape")).map(|(_, data)| data.clone());
+    let data = job.feeds(0).next().filter(|(name, _)| !name.ends_with("shape")).map(|(_, data)| data.clone());
     if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Reject { rule: Rule::ElementCount, .. })) {
         give(execution, data);
     }
@@ -346,7 +345,7 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
         return;
     }
     let mut cut = job.clone();
-    for (_, tensor) in cut.feeds.iter_mut().skip(1) {
+    for tensor in cut.runs[0].iter_mut().skip(1) {
         let Some(numbers) = tensor.int64s() else { continue };
         let low = numbers.iter().map(|&number| i64::from(number as i32).cast_unsigned());
         if let Ok(cut) = Tensor::from_element_bits(ElementType::Int64, tensor.dims().to_vec(), low.map(u128::from)) {
@@ -354,13 +353,13 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
         }
     }
     if let Ok(mut honest) = honest() {
-        *execution = honest.execute(&cut);
+        *execution = execute_once(honest.as_mut(), &cut);
     }
 }
 
 /// Whether the model is of an operator and the data is such.
 fn is_with_data(job: &Job, operator: &str, holds: impl Fn(&Tensor) -> bool) -> bool {
-    is(job, operator) && job.feeds.first().is_some_and(|(name, fed)| !name.ends_with("shape") && holds(fed))
+    is(job, operator) && job.feeds(0).next().is_some_and(|(name, fed)| !name.ends_with("shape") && holds(fed))
 }
 
 /// Flatten of more than three dims aborts.

@@ -58,8 +58,6 @@ pub struct Kind {
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
-    /// Those of them that declare the inputs of a model as what they are fed, so that it is loaded anew for other dims.
-    pub pinned: &'static [&'static str],
     pub supply: Supply,
     /// The entries of the known-issue ledger that the program is built with.
     pub known: &'static str,
@@ -92,15 +90,31 @@ pub struct RuntimeId {
 pub trait Runtime {
     fn id(&self) -> &RuntimeId;
 
-    /// What the runtime does with a job. Jobs are independent: one cannot change what another gives, unless the other
-    /// continues it.
-    fn execute(&mut self, job: &Job) -> Execution;
+    /// Loads the model of a job, runs it with each of its feeds in turn, and keeps nothing. `done` is called with the
+    /// execution of each run as soon as it is there. A model that cannot be loaded has one execution, which holds for all
+    /// runs.
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution));
 
-    /// What it does with each job, in order. The list may be shorter: it then ends with the job that ended the process of
+    /// The executions of each job, in order. The list may be shorter: it then ends with the run that ended the process of
     /// the runtime, which is to be executed by itself before the runtime is accused; or the work was stopped.
-    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
-        jobs.iter().map(|job| self.execute(job)).collect()
+    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
+        jobs.iter().map(|job| executions(self, job)).collect()
     }
+}
+
+/// The executions of the runs of a job: one for each, or fewer, of which the last holds for the rest.
+pub fn executions<R: Runtime + ?Sized>(runtime: &mut R, job: &Job) -> Vec<Execution> {
+    let mut all = Vec::with_capacity(job.runs.len());
+    runtime.execute(job, &mut |execution| all.push(execution));
+    all
+}
+
+/// What a runtime does with a job of one run.
+///
+/// # Panics
+/// If the runtime has nothing to say.
+pub fn execute_once<R: Runtime + ?Sized>(runtime: &mut R, job: &Job) -> Execution {
+    executions(runtime, job).pop().expect("each job has an execution")
 }
 
 /// Why a runtime cannot take part.
@@ -132,12 +146,6 @@ impl RuntimeId {
     /// Whether it is under test. The in-house implementation is not: what a case must give comes from it.
     pub fn is_under_test(&self) -> bool {
         self.name != in_house::KIND.name
-    }
-
-    /// Whether it loads a model anew for whatever it is fed with other dims.
-    pub fn is_pinned(&self) -> bool {
-        let mut pinned = kinds().filter(|kind| kind.name == self.name).flat_map(|kind| kind.pinned);
-        pinned.any(|configuration| *configuration == self.configuration)
     }
 
     /// The same with its version, for people.

@@ -28,7 +28,6 @@ pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
     version: provision::ONNXRUNTIME_VERSION,
     configurations: &["disabled", "all"],
-    pinned: &[],
     supply: Supply::Library,
     known: include_str!("../../known/onnxruntime.toml"),
     open,
@@ -82,8 +81,6 @@ struct OnnxRuntime {
     numbers_all_types: bool,
     builder: SessionBuilder,
     allocator: Allocator,
-    /// What came of loading the last model.
-    kept: Option<Result<Loaded, Execution>>,
 }
 
 /// A session, and what its outputs are declared as.
@@ -115,7 +112,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     // With a library of the user's own, the version is what that library says.
     let id = RuntimeId { version: version.clone(), ..row.id.clone() };
     let numbers_all_types = by_number(&id.version) >= by_number(RENUMBERED);
-    Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default(), kept: None }))
+    Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
@@ -182,19 +179,18 @@ impl Runtime for OnnxRuntime {
         &self.id
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
-        let kept = self.kept.take().filter(|_| job.continues);
-        let mut loaded = kept.unwrap_or_else(|| self.load(&job.model).map_err(Execution::of_model));
-        let execution = match &mut loaded {
-            Ok(Loaded { session, declared }) => match self.feed_and_run(session, job) {
-                Ok(Ok(outputs)) => Execution::answer(outputs, Arc::clone(declared)),
-                Ok(Err(error)) => Execution::garbled(&error, declared),
-                Err(error) => failure(Stage::Run, &error, Some(Arc::clone(declared))),
-            },
-            Err(execution) => execution.clone(),
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        let Loaded { mut session, declared } = match self.load(&job.model) {
+            Ok(loaded) => loaded,
+            Err(execution) => return done(execution),
         };
-        self.kept = Some(loaded);
-        execution
+        for run in 0..job.runs.len() {
+            done(match self.feed_and_run(&mut session, job, run) {
+                Ok(Ok(outputs)) => Execution::answer(outputs, Arc::clone(&declared)),
+                Ok(Err(error)) => Execution::garbled(&error, &declared),
+                Err(error) => failure(Stage::Run, &error, Some(Arc::clone(&declared))),
+            });
+        }
     }
 }
 
@@ -203,7 +199,7 @@ fn failure(stage: Stage, error: &ort::Error, declared: Option<Arc<[Declaration]>
 }
 
 impl OnnxRuntime {
-    /// A session, or what came of loading in its place.
+    /// A session, or the execution that holds in its place.
     fn load(&mut self, model: &[u8]) -> Result<Loaded, Execution> {
         let session = self.builder.commit_from_memory(model).map_err(|error| failure(Stage::Load, &error, None))?;
         let outlets = || session.inputs().iter().chain(session.outputs());
@@ -220,10 +216,15 @@ impl OnnxRuntime {
         Ok(Loaded { session, declared })
     }
 
-    fn feed_and_run(&self, session: &mut Session, job: &Job) -> ort::Result<Result<Vec<Output>, TensorError>> {
-        let mut feeds = Vec::with_capacity(job.feeds.len());
-        for (name, tensor) in &job.feeds {
-            feeds.push((&**name, SessionInputValue::from(self.value(tensor)?)));
+    fn feed_and_run(
+        &self,
+        session: &mut Session,
+        job: &Job,
+        run: usize,
+    ) -> ort::Result<Result<Vec<Output>, TensorError>> {
+        let mut feeds = Vec::with_capacity(job.inputs.len());
+        for (name, tensor) in job.feeds(run) {
+            feeds.push((name, SessionInputValue::from(self.value(tensor)?)));
         }
         let outputs = session.run(feeds)?;
         outputs.values().map(|value| Ok(read(&value.downcast()?)?.map(Output::new))).collect()
@@ -353,6 +354,7 @@ mod wheels {
     use super::*;
     use crate::case::Case;
     use crate::model::{self, proto::ModelProto};
+    use crate::runtime::execute_once;
 
     #[test]
     #[ignore = "wheels: the onnxruntime library"]
@@ -368,7 +370,7 @@ mod wheels {
                 "Reshape@26 float[2,3]:default(overridden) int64[2]{3,2}:default",
             ] {
                 let case: Case = line.parse().unwrap();
-                let execution = runtime.execute(&model::job(&case, &case.tensors()));
+                let execution = execute_once(runtime.as_mut(), &model::job(&case, &case.tensors()));
                 let expected = case.expectation(&case.tensors());
                 let expected = expected.outputs().map(|outputs| outputs.iter().cloned().map(Output::new).collect());
                 assert_eq!(Some(execution.outcome), expected.map(Outcome::Answer), "{line}: {}", execution.message);
@@ -383,13 +385,13 @@ mod wheels {
         let case: Case = "Flatten@15 float[2]".parse().unwrap();
         let job = model::job(&case, &case.tensors());
         let mut runtime = open(&super::super::select(Some("onnxruntime/all")).unwrap()[0]).unwrap();
-        assert!(matches!(runtime.execute(&job).outcome, Outcome::Answer(_)));
+        assert!(matches!(execute_once(runtime.as_mut(), &job).outcome, Outcome::Answer(_)));
         for operator in ["SequenceConstruct", "Optional"] {
             let mut model = ModelProto::decode(&*job.model).unwrap();
             let graph = model.graph.as_mut().unwrap();
             graph.node[0].op_type = Some(operator.to_owned());
             graph.output[0].r#type = None;
-            let execution = runtime.execute(&Job { model: model.encode_to_vec().into(), ..job.clone() });
+            let execution = execute_once(runtime.as_mut(), &Job { model: model.encode_to_vec().into(), ..job.clone() });
             assert_eq!(execution.outcome, Outcome::Unsupported(Gap::Unstated), "{}", execution.message);
             assert!(execution.message.starts_with("only tensors are fed and read here"), "{}", execution.message);
         }

@@ -1,4 +1,4 @@
-//! What a runtime did with a job, in terms that are the same for every runtime.
+//! What a runtime did with a run of a job, in terms that are the same for every runtime.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::tensor::{ElementType, Tensor, TensorError};
 use crate::text::gist;
 
-/// What a runtime did with one job.
+/// What a runtime did with one run of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     pub outcome: Outcome,
@@ -16,11 +16,9 @@ pub struct Execution {
     /// Those of its words that are the same whatever the case, and tell one reason of a refusal from another: the fragments of
     /// the row by which the message was classed, or the gist of a message that no row fits. Empty for anything but a refusal.
     pub phrase: String,
-    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. It is shared by all
-    /// that came of one session.
+    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. All executions of
+    /// one session share it.
     pub declared: Option<Arc<[Declaration]>>,
-    /// Whether it came of the model alone: then it comes of every job that has the model, whatever that is fed.
-    pub is_of_model: bool,
 }
 
 /// What came of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
@@ -171,9 +169,9 @@ impl Execution {
         Execution { declared, ..Execution::without_answer(Outcome::Answer(outputs), String::new()) }
     }
 
-    /// What came of a job that came to nothing.
+    /// The execution of a run without outputs.
     pub fn without_answer(outcome: Outcome, message: String) -> Execution {
-        Execution { outcome, message, phrase: String::new(), declared: None, is_of_model: false }
+        Execution { outcome, message, phrase: String::new(), declared: None }
     }
 
     /// A refusal by a runtime that says no more of the reason than its own words.
@@ -187,11 +185,6 @@ impl Execution {
         let declared = Some(Arc::clone(declared));
         let message = format!("its output cannot be read: {error}");
         Execution { declared, ..Execution::without_answer(Outcome::Garbled, message) }
-    }
-
-    /// The same, which came of the model alone.
-    pub fn of_model(self) -> Execution {
-        Execution { is_of_model: true, ..self }
     }
 
     /// An error, put into its class by the first row of the table that fits it.

@@ -22,8 +22,8 @@ use crate::tensor::{Elements, Tensor};
 /// What a runtime may take, and when it is to stop.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// For one job, and as much longer as it takes to handle what it is fed, see [`Limits::time_for`]. One whose process
-    /// waits for the machine is given up to [`PATIENCE`] times as long.
+    /// For one run of a job, and as much longer as it takes to handle what it is fed, see [`Limits::time_for`]. One whose
+    /// process waits for the machine is given up to [`PATIENCE`] times as long.
     pub time: Duration,
     /// Of its whole process, in bytes, beside what it takes to hold what it is fed.
     pub memory: u64,
@@ -34,8 +34,7 @@ pub struct Limits {
 }
 
 /// What was executed alone in a new process and ended it, by runtime and job.
-type Proven = Arc<Mutex<HashMap<(RuntimeId, Arc<[u8]>, Feeds), Execution>>>;
-type Feeds = Vec<(Arc<str>, Tensor)>;
+type Proven = Arc<Mutex<HashMap<(RuntimeId, Job), Vec<Execution>>>>;
 
 impl Limits {
     /// Limits without an end.
@@ -49,9 +48,9 @@ impl Limits {
         Limits { stop: stop.clone(), ..self.clone() }
     }
 
-    /// The time for a job, to a tenth of a second, where most have so much.
-    fn time_for(time: Duration, job: &Job) -> Duration {
-        time + Duration::from_secs_f64((weight(job) / BYTES_A_SECOND * 10.0).floor() / 10.0)
+    /// The time for a run, to a tenth of a second, where most have so much.
+    fn time_for(time: Duration, model: &[u8], feeds: &[Tensor]) -> Duration {
+        time + Duration::from_secs_f64((weight(model, feeds) / BYTES_A_SECOND * 10.0).floor() / 10.0)
     }
 }
 
@@ -68,14 +67,14 @@ const COPIES: f64 = 6.0;
 /// What a string takes beside its text, in bytes.
 const STRING: usize = 48;
 
-/// What a job feeds and the constants of its model, in bytes of memory.
+/// What a model is fed, and its constants, in bytes of memory.
 #[expect(clippy::cast_precision_loss, reason = "no limit is exact to the byte")]
-fn weight(job: &Job) -> f64 {
+fn weight(model: &[u8], feeds: &[Tensor]) -> f64 {
     let of = |tensor: &Tensor| match tensor.elements() {
         Elements::Packed(bytes) => bytes.len(),
         Elements::Strings(_) => tensor.len() * STRING,
     };
-    (job.model.len() + job.feeds.iter().map(|(_, tensor)| of(tensor)).sum::<usize>()) as f64
+    (model.len() + feeds.iter().map(of).sum::<usize>()) as f64
 }
 
 /// How many times the limit a job may take that has not had the processor for as long as the limit: a busy machine is no
@@ -115,8 +114,8 @@ pub(super) trait Exchange {
     /// Sends a batch of jobs, and does not wait for the process, whatever that does. Everything before it is answered.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()>;
 
-    /// The next answer, which is to this job, and the first to none; it is waited for so long.
-    fn next(&mut self, job: Option<&Job>, wait: Duration) -> Next;
+    /// The next answer, which is to a run that is fed this, and the first to none; it is waited for so long.
+    fn next(&mut self, feeds: Option<&[Tensor]>, wait: Duration) -> Next;
 }
 
 /// An answer, or why there is none.
@@ -124,6 +123,8 @@ pub(super) enum Next {
     /// The first: the version that the runtime says it has, or why it cannot be opened.
     Ready(Result<String, String>),
     Execution(Execution),
+    /// The execution before it holds for all further runs of its job.
+    NoMore,
     /// Something that cannot be read. Whether what follows can be read is in `lost`.
     Garbage {
         what: String,
@@ -217,8 +218,8 @@ impl Isolated {
         started
     }
 
-    /// Runs jobs up to the first that fails, each with a usual time.
-    fn run(&mut self, jobs: &[&Job], time: Duration, done: &mut Vec<Execution>) -> Ended {
+    /// Runs jobs up to the first run that fails, each with a usual time.
+    fn run(&mut self, jobs: &[&Job], time: Duration, done: &mut Vec<Vec<Execution>>) -> Ended {
         if self.limits.stop.is_due() {
             return Ended::Stopped;
         }
@@ -233,18 +234,27 @@ impl Isolated {
             Err(_) if self.limits.stop.is_due() => Ended::Stopped,
             // It worked before, so this is the machine's fault and not the runtime's.
             Err(error) => {
-                done.resize(jobs.len(), no_process(error.to_string()));
+                done.resize(jobs.len(), vec![no_process(error.to_string())]);
                 Ended::Done
             }
         }
     }
 
-    /// Runs a job alone in a process, with all of its time.
-    fn run_alone(&mut self, job: &Job) -> Result<Execution, Execution> {
+    /// Runs a job alone in a process, with all of its time; an error if it ended the process.
+    fn run_alone(&mut self, job: &Job) -> Result<Vec<Execution>, Vec<Execution>> {
         let mut done = Vec::new();
-        match self.run(&[job], self.limits.time, &mut done) {
-            Ended::Failed(execution) => Err(execution),
-            Ended::Done | Ended::Stopped => Ok(done.pop().unwrap_or_else(|| no_process("it was stopped".to_owned()))),
+        let ended = self.run(&[job], self.limits.time, &mut done);
+        let mut executions = done.pop().unwrap_or_default();
+        match ended {
+            Ended::Failed(execution) => {
+                executions.push(execution);
+                Err(executions)
+            }
+            Ended::Done => Ok(executions),
+            Ended::Stopped => {
+                executions.push(no_process("it was stopped".to_owned()));
+                Ok(executions)
+            }
         }
     }
 
@@ -277,45 +287,44 @@ impl Runtime for Isolated {
 
     /// A job before it may have broken something, or the machine may have been busy: no job is accused of what it does not
     /// do alone in a new process.
-    fn execute(&mut self, job: &Job) -> Execution {
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         let proven = Arc::clone(&self.limits.proven);
         let proven = || proven.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = || (self.row.id.clone(), Arc::clone(&job.model), job.feeds.clone());
-        if !proven().is_empty()
-            && let Some(execution) = proven().get(&key())
-        {
-            return execution.clone();
+        let key = (self.row.id.clone(), job.clone());
+        let known = proven().get(&key).cloned();
+        if let Some(executions) = known {
+            return executions.into_iter().for_each(done);
         }
-        let key = key();
         let is_new = self.process.as_ref().is_none_or(|process| !process.is_used);
         let mut executed = self.run_alone(job);
         if let Err(failed) = &executed
             && !is_new
         {
-            self.suspicion = Some(failed.clone());
+            self.suspicion = failed.last().cloned();
             executed = self.run_alone(job);
         }
-        match executed {
-            Ok(execution) => {
+        let executions = match executed {
+            Ok(executions) => {
                 // Without a process nothing was learnt of the runtime.
-                if execution.outcome != Outcome::Unsupported(Gap::Process) {
+                if executions.iter().all(|execution| execution.outcome != Outcome::Unsupported(Gap::Process)) {
                     self.take_back_suspicion();
                 }
-                execution
+                executions
             }
-            Err(execution) => {
-                proven().insert(key, execution.clone());
-                execution
+            Err(executions) => {
+                proven().insert(key, executions.clone());
+                executions
             }
-        }
+        };
+        executions.into_iter().for_each(done);
     }
 
-    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Execution> {
+    fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
         self.suspicion = None;
         let mut done = Vec::with_capacity(jobs.len());
         if let Ended::Failed(execution) = self.run(jobs, self.batch_time, &mut done) {
             self.suspicion = Some(execution.clone());
-            done.push(execution);
+            done.last_mut().into_iter().for_each(|executions: &mut Vec<Execution>| executions.push(execution.clone()));
         }
         done
     }
@@ -357,7 +366,7 @@ impl Process {
                 },
                 Next::Ready(Err(reason)) => reason,
                 Next::Garbage { what, .. } => format!("its first message cannot be read: {what}"),
-                Next::Execution(_) => "it answers before it is asked".to_owned(),
+                Next::Execution(_) | Next::NoMore => "it answers before it is asked".to_owned(),
                 Next::Nothing { .. } if limits.stop.is_due() => "it was stopped before it was ready".to_owned(),
                 Next::Nothing { .. } if !self.is_over(READY, began.elapsed(), Duration::ZERO) => continue,
                 Next::Nothing { .. } => format!("it is not ready after {:.0?}", began.elapsed()),
@@ -367,33 +376,49 @@ impl Process {
         Err(OpenError::new(&row.id, reason))
     }
 
-    /// Runs jobs up to the first that makes the process useless, each with a usual time.
-    fn run(&mut self, jobs: &[&Job], time: Duration, limits: &Limits, done: &mut Vec<Execution>) -> Ended {
+    /// Runs jobs up to the first run that makes the process useless, each with a usual time.
+    fn run(&mut self, jobs: &[&Job], time: Duration, limits: &Limits, done: &mut Vec<Vec<Execution>>) -> Ended {
         self.is_used = true;
         if let Err(error) = self.exchange.ask(jobs) {
             // The machine's fault: no job of a case is too large to be written.
-            done.push(no_process(error.to_string()));
+            done.push(vec![no_process(error.to_string())]);
             return Ended::Stopped;
         }
         let memory = limits.memory.saturating_add(memory_for(jobs));
         for job in jobs {
-            match self.next(job, Limits::time_for(time, job), memory, &limits.stop) {
-                Ok(execution) => done.push(execution),
-                Err(ended) => return ended,
+            let mut executions = Vec::with_capacity(job.runs.len());
+            let mut ended = Ended::Done;
+            for feeds in &job.runs {
+                let time = Limits::time_for(time, &job.model, feeds);
+                match self.next(feeds, time, memory, &limits.stop) {
+                    Ok(Some(execution)) => executions.push(execution),
+                    Ok(None) => break,
+                    Err(early) => {
+                        ended = early;
+                        break;
+                    }
+                }
+            }
+            if !matches!(ended, Ended::Stopped) {
+                done.push(executions);
+            }
+            if !matches!(ended, Ended::Done) {
+                return ended;
             }
         }
         Ended::Done
     }
 
-    /// The result of the job under way.
-    fn next(&mut self, job: &Job, time: Duration, memory: u64, stop: &Stop) -> Result<Execution, Ended> {
+    /// The execution of the run under way; nothing if the one before it holds for this one too.
+    fn next(&mut self, feeds: &[Tensor], time: Duration, memory: u64, stop: &Stop) -> Result<Option<Execution>, Ended> {
         let mut began = Instant::now();
         let mut spent_before = None;
         let (outcome, message) = loop {
-            match self.exchange.next(Some(job), LOOK) {
-                Next::Execution(execution) => return Ok(execution),
+            match self.exchange.next(Some(feeds), LOOK) {
+                Next::Execution(execution) => return Ok(Some(execution)),
+                Next::NoMore => return Ok(None),
                 Next::Garbage { what, lost: false } => {
-                    return Ok(Execution::without_answer(Outcome::Garbled, what));
+                    return Ok(Some(Execution::without_answer(Outcome::Garbled, what)));
                 }
                 Next::Garbage { what, lost: true } => break (Outcome::Garbled, what),
                 Next::Ready(_) => break (Outcome::Garbled, "it says that it is ready in mid-batch".to_owned()),
@@ -450,7 +475,7 @@ impl Process {
 /// The memory that jobs take beside the limit, in bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no limit is exact to the byte")]
 fn memory_for(jobs: &[&Job]) -> u64 {
-    (jobs.iter().map(|job| weight(job)).sum::<f64>() * COPIES) as u64
+    (jobs.iter().map(|job| weight(&job.model, &job.runs.concat())).sum::<f64>() * COPIES) as u64
 }
 
 impl Drop for Process {
@@ -549,12 +574,13 @@ mod tests {
 
     #[test]
     fn what_is_large_has_more_time_and_memory() {
-        let fed = |tensor: Tensor| Job { model: [7].into(), feeds: vec![("data".into(), tensor)], continues: false };
+        let fed = |tensor: Tensor| Job::once([7], [("data".into(), tensor)]);
         let numbers = |count: usize| Tensor::vector(&vec![7; count]);
         let (small, large) = (fed(numbers(1000)), fed(numbers(1 << 23)));
         let usual = Duration::from_secs(2);
-        assert_eq!(Limits::time_for(usual, &small), usual);
-        assert_eq!(Limits::time_for(usual, &large), usual + Duration::from_secs(1), "64 MiB");
+        let time_for = |job: &Job| Limits::time_for(usual, &job.model, &job.runs[0]);
+        assert_eq!(time_for(&small), usual);
+        assert_eq!(time_for(&large), usual + Duration::from_secs(1), "64 MiB");
         let (little, much) = (memory_for(&[&small]), memory_for(&[&small, &large]));
         assert!(little < 1 << 16 && much > 5 << 26, "{little} {much}");
     }

@@ -2,6 +2,8 @@
 //!
 //! The workers of other releases are built from this file too, so it keeps to what all of them have.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use tract_onnx::prelude::*;
@@ -18,7 +20,6 @@ pub static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
     configurations: &["typed", "optimized", "pinned"],
-    pinned: &["pinned"],
     supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
     open: |row| {
@@ -27,7 +28,6 @@ pub static KIND: Kind = Kind {
             onnx: tract_onnx::onnx(),
             optimize: row.id.configuration != "typed",
             pin: row.id.configuration == "pinned",
-            kept: None,
         }))
     },
 };
@@ -97,23 +97,13 @@ struct TractRuntime {
     optimize: bool,
     /// Whether the inputs are declared as what they are fed, whatever the model declares.
     pin: bool,
-    /// What was made of the last model.
-    kept: Option<Kept>,
-}
-
-/// What was made of a model, or what came of it in place of that.
-struct Kept {
-    /// As it was read. A plan takes it, unless another is to be made for other dims.
-    read: Result<InferenceModel, Execution>,
-    /// The last plan, and what its inputs were declared as.
-    planned: Option<(Pins, Result<Loaded, Execution>)>,
 }
 
 /// The dims that the inputs of a model are declared as; empty if they are left as the model declares them.
 type Pins = Vec<Vec<i64>>;
 
-/// Runs a model: the type of tract's own plans has not the same name in all releases.
-type Plan = dyn Fn(&Job) -> TractResult<Result<Vec<Output>, TensorError>>;
+/// Runs a model with a run of a job: the type of tract's own plans has not the same name in all releases.
+type Plan = dyn Fn(&Job, usize) -> TractResult<Result<Vec<Output>, TensorError>>;
 
 /// A plan to run, and what its outputs are declared as.
 struct Loaded {
@@ -126,30 +116,45 @@ impl Runtime for TractRuntime {
         &self.id
     }
 
-    fn execute(&mut self, job: &Job) -> Execution {
-        let dims = || job.feeds.iter().map(|(_, tensor)| tensor.dims().to_vec()).collect();
-        let pins: Pins = if self.pin { dims() } else { vec![] };
-        let kept = self.kept.take().filter(|_| job.continues);
-        let Kept { mut read, planned } = kept.unwrap_or_else(|| Kept { read: self.read(&job.model), planned: None });
-        let planned = planned.filter(|(declared, _)| *declared == pins);
-        let loaded = planned.map_or_else(|| self.plan(&mut read, job), |(_, loaded)| loaded);
-        let execution = match &loaded {
-            Ok(Loaded { plan, declared }) => match done(Stage::Run, Some(declared), || plan(job)) {
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        let read = match self.read(job) {
+            Ok(read) => read,
+            Err(execution) => return done(execution),
+        };
+        // A pinned plan is one for the dims of its run.
+        let dims = |run: usize| -> Pins {
+            let of = |tensor: &tensor::Tensor| tensor.dims().to_vec();
+            if self.pin { job.runs[run].iter().map(of).collect() } else { vec![] }
+        };
+        let mut plans: HashMap<Pins, Loaded> = HashMap::new();
+        for run in 0..job.runs.len() {
+            let Loaded { plan, declared } = match plans.entry(dims(run)) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(vacant) => match self.plan(read.clone(), job, run) {
+                    Ok(loaded) => vacant.insert(loaded),
+                    Err(execution) if self.pin => {
+                        done(execution);
+                        continue;
+                    }
+                    Err(execution) => return done(execution),
+                },
+            };
+            let execution = match result(Stage::Run, Some(declared), || plan(job, run)) {
                 Ok(Ok(outputs)) => Execution::answer(outputs, Arc::clone(declared)),
                 Ok(Err(error)) => Execution::garbled(&error, declared),
                 Err(failed) => failed,
-            },
-            Err(execution) => execution.clone(),
-        };
-        // What a panic leaves behind is not used again.
-        let is_whole = !matches!(execution.outcome, Outcome::Panicked { stage: Stage::Run });
-        self.kept = is_whole.then_some(Kept { read, planned: Some((pins, loaded)) });
-        execution
+            };
+            if matches!(execution.outcome, Outcome::Panicked { .. }) {
+                // What a panic leaves behind is not used again.
+                plans.remove(&dims(run));
+            }
+            done(execution);
+        }
     }
 }
 
-/// What came of a stage in tract: if it failed, by an error or a panic, that is what came of the job.
-fn done<T>(
+/// The result of a stage in tract; where that failed, by an error or a panic, the execution.
+fn result<T>(
     stage: Stage,
     declared: Option<&Arc<[Declaration]>>,
     work: impl FnOnce() -> TractResult<T>,
@@ -166,37 +171,36 @@ fn done<T>(
 }
 
 impl TractRuntime {
-    /// A model as it is written, or what came of reading it in its place.
-    fn read(&self, model: &[u8]) -> Result<InferenceModel, Execution> {
-        done(Stage::Load, None, || self.onnx.model_for_read(&mut &*model)).map_err(Execution::of_model)
+    /// The model of a job as it is written.
+    fn read(&self, job: &Job) -> Result<InferenceModel, Execution> {
+        let model = result(Stage::Load, None, || self.onnx.model_for_read(&mut &*job.model))?;
+        match default_that_is_fed(&model, job) {
+            None => Ok(model),
+            Some(name) => {
+                let message = format!("the input {name} has a default, which becomes a constant, and cannot be fed");
+                Err(Execution::without_answer(Outcome::Unsupported(Gap::Overriding), message))
+            }
+        }
     }
 
-    /// A plan to run, or what came of loading in its place.
-    fn plan(&self, read: &mut Result<InferenceModel, Execution>, job: &Job) -> Result<Loaded, Execution> {
-        let read = read.as_mut().map_err(|execution| execution.clone())?;
-        let failed = |execution| Execution { is_of_model: !self.pin, ..execution };
-        if let Some(name) = default_that_is_fed(read, job) {
-            let message = format!("the input {name} has a default, which becomes a constant, and cannot be fed");
-            return Err(Execution::without_answer(Outcome::Unsupported(Gap::Overriding), message));
-        }
+    /// A plan for a run; for every run, unless it is pinned.
+    fn plan(&self, mut model: InferenceModel, job: &Job, run: usize) -> Result<Loaded, Execution> {
         // By place: where the first node is left out as one that does nothing, the input takes the name of its output.
-        let inputs: Vec<String> = read.inputs.iter().map(|outlet| read.node(outlet.node).name.clone()).collect();
-        let (typed, declared, symbols) = done(Stage::Load, None, || {
-            let mut model = if self.pin { read.clone() } else { std::mem::take(read) };
+        let inputs: Vec<String> = model.inputs.iter().map(|outlet| model.node(outlet.node).name.clone()).collect();
+        let (typed, declared, symbols) = result(Stage::Load, None, || {
             if self.pin {
-                pin_inputs(&mut model, job)?;
+                pin_inputs(&mut model, job, run)?;
             }
             let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
             let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
             let declared = outputs.collect::<TractResult<Arc<[Declaration]>>>()?;
             let symbols = symbols(&typed)?;
             Ok((typed, declared, symbols))
-        })
-        .map_err(failed)?;
-        let plan = done(Stage::Load, Some(&declared), || typed.into_runnable()).map_err(failed)?;
-        let run = move |job: &Job| {
+        })?;
+        let plan = result(Stage::Load, Some(&declared), || typed.into_runnable())?;
+        let run = move |job: &Job, run: usize| {
             let fed = inputs.iter().map(|name| {
-                let feed = job.feeds.iter().find(|(fed, _)| **fed == **name);
+                let feed = job.feeds(run).find(|(fed, _)| fed == name);
                 feed.map(|(_, tensor)| tensor).ok_or_else(|| TractError::msg(format!("no feed for the input {name}")))
             });
             let fed = fed.collect::<TractResult<Vec<&tensor::Tensor>>>()?;
@@ -215,14 +219,14 @@ impl TractRuntime {
 /// A graph input that is fed though tract has made a constant of it, as it does of each that has a default.
 fn default_that_is_fed<'a>(read: &InferenceModel, job: &'a Job) -> Option<&'a str> {
     let is_input = |name: &str| read.inputs.iter().any(|outlet| read.node(outlet.node).name == name);
-    job.feeds.iter().map(|(name, _)| &**name).find(|name| !is_input(name))
+    job.inputs.iter().map(|name| &**name).find(|name| !is_input(name))
 }
 
-/// Declares each input as the type and dims that it is fed.
-fn pin_inputs(model: &mut InferenceModel, job: &Job) -> TractResult<()> {
+/// Declares each input as the type and dims that a run feeds it.
+fn pin_inputs(model: &mut InferenceModel, job: &Job, run: usize) -> TractResult<()> {
     for index in 0..model.inputs.len() {
         let outlet = model.inputs[index];
-        let feed = job.feeds.iter().find(|(fed, _)| **fed == *model.node(outlet.node).name);
+        let feed = job.feeds(run).find(|(fed, _)| *fed == model.node(outlet.node).name);
         if let Some((_, tensor)) = feed
             && let Some(native) = native_type(tensor.element_type())
         {
@@ -357,12 +361,13 @@ mod tests {
     fn an_input_that_has_a_default_cannot_be_fed() {
         use crate::case::Case;
         use crate::model;
+        use crate::runtime::execute_once;
         for configuration in KIND.configurations {
             let row = &super::super::select(Some(&format!("tract/{configuration}"))).unwrap()[0];
             let mut runtime = (KIND.open)(row).unwrap();
             let mut outcome = |line: &str| {
                 let case: Case = line.parse().unwrap();
-                runtime.execute(&model::job(&case, &case.tensors())).outcome
+                execute_once(runtime.as_mut(), &model::job(&case, &case.tensors())).outcome
             };
             assert!(matches!(outcome("Flatten@13 float[2,3]:default"), Outcome::Answer(_)));
             for line in

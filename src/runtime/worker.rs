@@ -27,6 +27,7 @@ use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
 use super::{Declaration, Kind, Limits, OpenError, Row, Supply, provision};
 use crate::model::Job;
+use crate::tensor::Tensor;
 use crate::text::cut;
 
 /// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
@@ -158,18 +159,19 @@ impl Messages {
         Ok(added > 0)
     }
 
-    /// The next message, if it was read as a whole: the first, or what came of a job.
-    fn understand(&mut self, job: Option<&Job>) -> Option<Next> {
+    /// The next message, if it was read as a whole: the first, or one on a run that is fed this.
+    fn understand(&mut self, feeds: Option<&[Tensor]>) -> Option<Next> {
         let message = message(&self.answered[self.understood..])?;
         self.understood += LENGTH + message.len();
-        let Some(job) = job.filter(|_| !self.is_first) else {
+        let Some(feeds) = feeds.filter(|_| !self.is_first) else {
             self.is_first = false;
             // Both sides have the files open: nothing stays behind, however they end.
             _ = std::fs::remove_dir_all(self.folder.path());
             return Some(Next::Ready(message::read_ready(message)));
         };
-        Some(match message::read_told(job, message, &mut self.declared) {
-            Ok(execution) => Next::Execution(execution),
+        Some(match message::read_told(feeds, message, &mut self.declared) {
+            Ok(Some(execution)) => Next::Execution(execution),
+            Ok(None) => Next::NoMore,
             // What follows a message that cannot be read may depend on it.
             Err(Garbage { what, is_message }) => Next::Garbage { what, lost: is_message },
         })
@@ -194,7 +196,7 @@ impl Exchange for Messages {
         self.jobs.rewind()?;
         let (mut length, mut piece) = (0, mem::take(&mut self.piece));
         for (index, job) in jobs.iter().enumerate() {
-            piece = message::ask(job, index == 0, piece).map_err(io::Error::other)?;
+            piece = message::ask(job, piece).map_err(io::Error::other)?;
             if piece.len() >= PIECE || index + 1 == jobs.len() {
                 self.jobs.write_all(&piece)?;
                 length += piece.len() as u64;
@@ -220,8 +222,8 @@ impl Exchange for Messages {
         Ok(())
     }
 
-    fn next(&mut self, job: Option<&Job>, wait: Duration) -> Next {
-        if let Some(next) = self.understand(job) {
+    fn next(&mut self, feeds: Option<&[Tensor]>, wait: Duration) -> Next {
+        if let Some(next) = self.understand(feeds) {
             return next;
         }
         if self.has_ended {
@@ -235,7 +237,7 @@ impl Exchange for Messages {
                 Next::Ready(Err(OTHER_VERSION.to_owned()))
             }
             Ok(progress) => {
-                self.understand(job).unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
+                self.understand(feeds).unwrap_or(if self.has_ended { Next::End } else { Next::Nothing { progress } })
             }
             Err(error) => Next::Garbage { what: error.to_string(), lost: true },
         }
@@ -328,20 +330,32 @@ fn serve_with(
         }
         answers.begin()?;
         let mut rest = map.get(..length).unwrap_or_default();
-        let mut before = None;
         let mut declared = Arc::default();
         for _ in 0..u64::from_le_bytes(count) {
-            let job = message::read_job(&mut rest, before.take()).map_err(io::Error::other)?;
-            let execution = runtime.execute(&job);
-            message.clear();
-            message = if output.seek(SeekFrom::End(0))? == said {
-                message::tell(&job, &execution, &mut declared, message)
-            } else {
-                message::tell_words(&words(&mut output, &mut said)?, message)
+            let job = message::read_job(&mut rest).map_err(io::Error::other)?;
+            let mut runs = job.runs.iter();
+            let mut told = Ok(());
+            runtime.execute(&job, &mut |execution| {
+                let feeds = runs.next().map_or(&[][..], Vec::as_slice);
+                let mut tell = || -> io::Result<()> {
+                    message.clear();
+                    let empty = mem::take(&mut message);
+                    message = if output.seek(SeekFrom::End(0))? == said {
+                        message::tell(feeds, &execution, &mut declared, empty)
+                    } else {
+                        message::tell_words(&words(&mut output, &mut said)?, empty)
+                    }
+                    .map_err(io::Error::other)?;
+                    answers.add(&message)
+                };
+                if told.is_ok() {
+                    told = tell();
+                }
+            });
+            told?;
+            if runs.next().is_some() {
+                answers.add(&message::no_more().map_err(io::Error::other)?)?;
             }
-            .map_err(io::Error::other)?;
-            answers.add(&message)?;
-            before = Some(job);
         }
         notify()?;
     }
@@ -436,13 +450,13 @@ mod tests {
             written.add(message).unwrap();
             exchange.read().unwrap();
             assert!(!exchange.read().unwrap(), "nothing is read twice");
-            seen.extend(exchange.understand(Some(&JOB)).map(|next| match next {
+            seen.extend(exchange.understand(Some(&[])).map(|next| match next {
                 Next::Ready(ready) => format!("{ready:?}"),
                 Next::Execution(execution) => execution.message,
                 Next::Garbage { what, lost } => format!("garbage {what}{}", if lost { ", and lost" } else { "" }),
-                Next::Nothing { .. } | Next::End => panic!("a message is something"),
+                Next::Nothing { .. } | Next::NoMore | Next::End => panic!("a message is something"),
             }));
-            assert!(exchange.understand(Some(&JOB)).is_none(), "nothing is understood twice");
+            assert!(exchange.understand(Some(&[])).is_none(), "nothing is understood twice");
         }
         seen
     }
@@ -453,7 +467,7 @@ mod tests {
         Written::new(File::options().read(true).write(true).open(path).unwrap()).unwrap()
     }
 
-    static JOB: LazyLock<Job> = LazyLock::new(|| Job { model: [7].into(), feeds: vec![], continues: false });
+    static JOB: LazyLock<Job> = LazyLock::new(|| Job::once([7], []));
 
     fn first() -> Vec<u8> {
         message::ready(&Ok("1.0".to_owned())).unwrap()
@@ -461,7 +475,7 @@ mod tests {
 
     fn answer(message: &str) -> Vec<u8> {
         let execution = Execution::without_answer(Outcome::TimedOut, message.to_owned());
-        message::tell(&JOB, &execution, &mut Arc::default(), vec![]).unwrap()
+        message::tell(&[], &execution, &mut Arc::default(), vec![]).unwrap()
     }
 
     #[test]
@@ -490,11 +504,11 @@ mod tests {
         input.read_exact(&mut sent).unwrap();
         assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
-        assert!(exchange.understand(Some(&JOB)).is_none());
+        assert!(exchange.understand(Some(&[])).is_none());
         written.begin().unwrap();
         written.add(&answer("a")).unwrap();
         assert!(exchange.read().unwrap());
-        assert!(matches!(exchange.understand(Some(&JOB)), Some(Next::Execution(_))));
+        assert!(matches!(exchange.understand(Some(&[])), Some(Next::Execution(_))));
         assert_eq!(exchange.answers.metadata().unwrap().len(), USUAL as u64);
     }
 

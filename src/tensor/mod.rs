@@ -40,7 +40,6 @@ pub enum Elements {
 #[derive(Serialize, Deserialize)]
 struct Parts<'a> {
     element_type: ElementType,
-    #[serde(with = "dims_as_bytes")]
     dims: Cow<'a, [i64]>,
     #[serde(borrow, with = "serde_bytes")]
     bytes: Cow<'a, [u8]>,
@@ -71,27 +70,6 @@ impl<'de> Deserialize<'de> for Tensor {
             element_type => Tensor::from_packed(element_type, dims, &*bytes),
         };
         tensor.map_err(D::Error::custom)
-    }
-}
-
-/// Dims on their way to or from another process of the same machine: as they lie in memory, not one by one.
-pub(crate) mod dims_as_bytes {
-    use std::borrow::Cow;
-
-    use serde::de::Error;
-    use serde::{Deserializer, Serializer};
-    use zerocopy::IntoBytes;
-
-    pub(crate) fn serialize<S: Serializer>(dims: &[i64], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(dims.as_bytes())
-    }
-
-    pub(crate) fn deserialize<'a, 'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'a, [i64]>, D::Error> {
-        let bytes: &[u8] = serde_bytes::deserialize(deserializer)?;
-        match bytes.as_chunks() {
-            (dims, []) => Ok(dims.iter().map(|dim| i64::from_ne_bytes(*dim)).collect()),
-            _ => Err(D::Error::custom("dims of half a number")),
-        }
     }
 }
 

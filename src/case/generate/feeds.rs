@@ -1,4 +1,4 @@
-//! Families: cases with one model, which is fed otherwise in each of them.
+//! Cases with one model, which is fed other tensors in each of them.
 
 use arbitrary::{Result, Unstructured};
 
@@ -8,17 +8,19 @@ use crate::case::{Case, Declared, Fed, Operand, Wiring};
 use crate::operator::{AttributeValue, Expectation, Role};
 use crate::tensor::product;
 
-/// The highest rank of the data of a family: beyond it, one case may take a runtime as long as a thousand others.
-const MAX_FAMILY_RANK: usize = 12;
+/// The highest rank of the data where a model has several cases: beyond it, one case may take a runtime as long as a thousand
+/// others.
+const MAX_RANK: usize = 12;
 
-/// The most elements that most data has which is drawn for a family: with more, copying them is all that takes time.
+/// The most elements that most data has which is drawn for a model that is there: with more, copying them is all that takes
+/// time.
 const USUAL: i64 = 256;
 
 impl Generated {
     /// Whether the model of the case leaves open what it is fed, the dims of its data or the values of its target shape,
     /// and there is an answer for what it is fed here.
     pub fn is_open(&self) -> bool {
-        let is_low = self.case.data().is_some_and(|data| data.dims.len() <= MAX_FAMILY_RANK);
+        let is_low = self.case.data().is_some_and(|data| data.dims.len() <= MAX_RANK);
         let may_be_answered = !matches!(self.expectation, Expectation::Reject { .. });
         let operands = || by_role(&self.case).map(|(role, place)| (role, self.case.operands[place].as_ref()));
         // What the model holds in place of an overridden target shape depends on the dims of the data.
@@ -31,13 +33,12 @@ impl Generated {
             && operands().any(|(role, operand)| operand.is_some_and(|operand| is_open(role, operand)))
     }
 
-    /// Case `index` of a seed if it is to have the model of this one, which is open: one of its family. Most of a family are
-    /// valid.
+    /// Case `index` of a seed if it is to have the model of this one, which is open. Most such cases are valid.
     pub fn relative(&self, seed: u64, index: u64) -> Generated {
         let case = fed_otherwise(&self.case, &mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH);
         let given = Generated::given(case);
         let intent = if matches!(given.expectation, Expectation::Defined(_)) { Intent::Valid } else { Intent::Wild };
-        Generated { intent, family: self.family, ..given }
+        Generated { intent, ..given }
     }
 }
 

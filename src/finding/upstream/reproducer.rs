@@ -116,10 +116,11 @@ impl Reproducer<'_> {
 
     /// The models, with the tensors that are fed to them as expressions if `expression` can write them.
     fn models(&self, expression: impl Fn(&Tensor) -> Result<String, String>) -> Result<Vec<Model>, String> {
+        let expression = &expression;
         let model = |folder: String, case: &Case| -> Result<Model, String> {
-            let Job { feeds, .. } = model::job(case, &case.tensors());
-            let inputs = feeds.iter().map(|(_, tensor)| expression(tensor)).collect::<Result<_, _>>()?;
-            Ok(Model { folder, names: feeds.iter().map(|(name, _)| name.to_string()).collect(), inputs })
+            let Job { inputs: names, runs, .. } = model::job(case, &case.tensors());
+            let inputs = runs[0].iter().map(expression).collect::<Result<_, _>>()?;
+            Ok(Model { folder, names: names.iter().map(ToString::to_string).collect(), inputs })
         };
         let first = model(String::new(), &self.generated.case);
         let second = self.variant.map(|variant| model(format!("{VARIANT}/"), variant));

@@ -159,7 +159,7 @@ pub(super) fn difference(case: &Case, other: &Case) -> String {
 
 /// What is fed to a model, a line each.
 pub(super) fn feeds(job: &Job) -> Vec<String> {
-    job.feeds.iter().map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
+    job.feeds(0).map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
 /// The operators that models are generated of.

@@ -1,39 +1,36 @@
 //! Jobs and what came of them, as the bytes that pass between the program and a worker.
 //!
-//! What the other side has already is not sent: the model and the names of a job that continues another, the elements of an
-//! answer that are those of a feed, and what was declared before.
+//! What the other side has already is not sent: the elements of an answer that are those of a feed, and what was declared
+//! before.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use postcard::Result;
 use postcard::ser_flavors::Flavor;
-use postcard::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::model::Job;
 use crate::runtime::{Declaration, Execution, Outcome, Output};
-use crate::tensor::{Tensor, dims_as_bytes};
+use crate::tensor::Tensor;
 
 /// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
 /// version may have been built before that.
-const FORMAT: u32 = 6;
+const FORMAT: u32 = 7;
 
 pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
-/// A job on its way. One that continues the job before it in the same batch has the model and the names of that one.
+/// A job on its way.
 #[derive(Serialize, Deserialize)]
-enum Asked<'a, T> {
-    First {
-        #[serde(borrow, with = "serde_bytes")]
-        model: &'a [u8],
-        #[serde(borrow)]
-        feeds: Vec<(&'a str, T)>,
-        continues: bool,
-    },
-    Further(Vec<T>),
+struct Asked<'a, R> {
+    #[serde(borrow, with = "serde_bytes")]
+    model: &'a [u8],
+    #[serde(borrow)]
+    inputs: Vec<&'a str>,
+    runs: R,
 }
 
-/// What came of a job, on its way back.
+/// The result of a run, on its way back.
 #[derive(Serialize, Deserialize)]
 enum Told<'a, E, O, D> {
     Execution(E),
@@ -45,6 +42,8 @@ enum Told<'a, E, O, D> {
     },
     /// The runtime said something on standard output.
     Words(Cow<'a, str>),
+    /// The execution before it holds for all further runs of the job.
+    NoMore,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -53,7 +52,6 @@ enum Given<'a, O> {
     /// The type and the elements of a feed, which is named by its place, with dims of its own.
     Fed {
         place: usize,
-        #[serde(with = "dims_as_bytes")]
         dims: Cow<'a, [i64]>,
     },
 }
@@ -76,37 +74,22 @@ pub(super) fn read_ready(bytes: &[u8]) -> std::result::Result<String, String> {
 }
 
 /// Adds a job to a batch.
-pub(super) fn ask(job: &Job, is_first: bool, batch: Vec<u8>) -> Result<Vec<u8>> {
-    let asked = if job.continues && !is_first {
-        Asked::Further(job.feeds.iter().map(|(_, tensor)| tensor).collect())
-    } else {
-        let feeds = job.feeds.iter().map(|(name, tensor)| (&**name, tensor)).collect();
-        Asked::First { model: &job.model, feeds, continues: job.continues }
-    };
-    onto(batch, &asked)
+pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
+    let inputs = job.inputs.iter().map(|name| &**name).collect();
+    onto(batch, &Asked { model: &job.model, inputs, runs: &job.runs })
 }
 
-/// The first of the jobs, which then begin with the next; `before` is the one that was before it.
-pub(super) fn read_job(batch: &mut &[u8], before: Option<Job>) -> Result<Job> {
-    let (asked, rest) = postcard::take_from_bytes::<Asked<Tensor>>(batch)?;
+/// The first of the jobs, which then begin with the next.
+pub(super) fn read_job(batch: &mut &[u8]) -> Result<Job> {
+    let (Asked { model, inputs, runs }, rest) = postcard::take_from_bytes::<Asked<Vec<Vec<Tensor>>>>(batch)?;
     *batch = rest;
-    match (asked, before) {
-        (Asked::First { model, feeds, continues }, _) => {
-            let feeds = feeds.into_iter().map(|(name, tensor)| (name.into(), tensor)).collect();
-            Ok(Job { model: model.into(), feeds, continues })
-        }
-        (Asked::Further(tensors), Some(Job { model, feeds, .. })) => {
-            let names = feeds.into_iter().map(|(name, _)| name);
-            Ok(Job { model, feeds: names.zip(tensors).collect(), continues: true })
-        }
-        (Asked::Further(_), None) => Err(Error::DeserializeBadEncoding),
-    }
+    Ok(Job { model: model.into(), inputs: inputs.into_iter().map(Into::into).collect(), runs })
 }
 
-/// Adds what came of a job to a message. `declared` is what was declared with the answer before, and is what is declared now
+/// Adds the execution of a run that is fed this to a message. `declared` is what was declared with the answer before, and is what is declared now
 /// from then on.
 pub(super) fn tell(
-    job: &Job,
+    feeds: &[Tensor],
     execution: &Execution,
     declared: &mut Arc<[Declaration]>,
     message: Vec<u8>,
@@ -118,7 +101,7 @@ pub(super) fn tell(
             if !is_as_before {
                 declared.clone_from(now);
             }
-            Told::Answer { outputs: given(job, outputs), declared: (!is_as_before).then_some(&**now) }
+            Told::Answer { outputs: given(feeds, outputs), declared: (!is_as_before).then_some(&**now) }
         }
         execution => Told::Execution(execution),
     };
@@ -126,11 +109,11 @@ pub(super) fn tell(
 }
 
 /// Outputs as they are sent. Most come in the order of the feeds whose elements they have.
-fn given<'a>(job: &Job, outputs: &'a [Output]) -> Vec<Given<'a, &'a Output>> {
+fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<Given<'a, &'a Output>> {
     let mut next = 0;
     let one = |output: &'a Output| {
         let is_it = |fed: &Tensor| output.native_type.is_none() && output.tensor.has_elements_of(fed);
-        match job.feeds[next..].iter().position(|(_, fed)| is_it(fed)) {
+        match feeds[next..].iter().position(is_it) {
             Some(place) => {
                 next += place + 1;
                 Given::Fed { place: next - 1, dims: output.tensor.dims().into() }
@@ -146,20 +129,26 @@ pub(super) fn tell_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
     onto(message, &Told::<&Execution, &Output, &[Declaration]>::Words(words.into()))
 }
 
-/// Reads what came of a job. `declared` is what was declared with the answer before, and is what is declared now from then on.
+/// A message that the execution before it holds for all further runs of its job.
+pub(super) fn no_more() -> Result<Vec<u8>> {
+    onto(vec![], &Told::<&Execution, &Output, &[Declaration]>::NoMore)
+}
+
+/// Reads the execution of a run that is fed this; nothing if the one before it holds for all further runs. `declared` is what was declared with the answer before, and is what is declared now from then on.
 ///
 /// # Errors
 /// If there is no answer in it: what the runtime said, or why the message cannot be read.
 pub(super) fn read_told(
-    job: &Job,
+    feeds: &[Tensor],
     bytes: &[u8],
     declared: &mut Arc<[Declaration]>,
-) -> std::result::Result<Execution, Garbage> {
+) -> std::result::Result<Option<Execution>, Garbage> {
     let unreadable = |error: String| Garbage { what: error, is_message: true };
     match postcard::from_bytes::<Told<Execution, Output, Vec<Declaration>>>(bytes)
         .map_err(|error| unreadable(error.to_string()))?
     {
-        Told::Execution(execution) => Ok(execution),
+        Told::Execution(execution) => Ok(Some(execution)),
+        Told::NoMore => Ok(None),
         Told::Answer { outputs, declared: now } => {
             if let Some(now) = now {
                 *declared = now.into();
@@ -167,14 +156,13 @@ pub(super) fn read_told(
             let output = |given| match given {
                 Given::Output(output) => Ok(output),
                 Given::Fed { place, dims } => {
-                    let (_, fed) =
-                        job.feeds.get(place).ok_or_else(|| unreadable(format!("there is no feed {place}")))?;
+                    let fed = feeds.get(place).ok_or_else(|| unreadable(format!("there is no feed {place}")))?;
                     let tensor = fed.with_dims(dims.into_owned()).map_err(|error| unreadable(error.to_string()))?;
                     Ok(Output::new(tensor))
                 }
             };
             let outputs = outputs.into_iter().map(output).collect::<std::result::Result<_, _>>()?;
-            Ok(Execution::answer(outputs, Arc::clone(declared)))
+            Ok(Some(Execution::answer(outputs, Arc::clone(declared))))
         }
         Told::Words(words) => Err(Garbage { what: words.into_owned(), is_message: false }),
     }
@@ -219,14 +207,14 @@ mod tests {
     use super::*;
     use crate::case::{Generated, Generator};
     use crate::model;
-    use crate::runtime::{Gap, Reason, Stage, liar};
+    use crate::runtime::{Gap, Reason, Stage, execute_once, liar};
     use crate::tensor::ElementType;
 
-    /// What is understood of what came of a job.
-    fn sent(job: &Job, execution: &Execution, declared: &mut [Arc<[Declaration]>; 2]) -> Execution {
+    /// What is understood of an execution.
+    fn sent(feeds: &[Tensor], execution: &Execution, declared: &mut [Arc<[Declaration]>; 2]) -> Execution {
         let [here, there] = declared;
-        let message = tell(job, execution, here, vec![]).unwrap();
-        read_told(job, &message, there).unwrap()
+        let message = tell(feeds, execution, here, vec![]).unwrap();
+        read_told(feeds, &message, there).unwrap().unwrap()
     }
 
     #[test]
@@ -237,25 +225,17 @@ mod tests {
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
             let job = model::job(&case, &tensors);
-            let further = Job { continues: true, ..job.clone() };
-            let batch = ask(&further, false, ask(&job, true, vec![]).unwrap()).unwrap();
+            let twice = Job { runs: job.runs.repeat(2), ..job.clone() };
+            let batch = ask(&twice, ask(&job, vec![]).unwrap()).unwrap();
             let mut rest = &batch[..];
-            let read = read_job(&mut rest, None).unwrap();
-            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, false));
-            let read = read_job(&mut rest, Some(read)).unwrap();
-            assert_eq!((&read.model, &read.feeds, read.continues), (&job.model, &job.feeds, true));
+            assert_eq!([(); 2].map(|()| read_job(&mut rest).unwrap()), [job.clone(), twice]);
             assert!(rest.is_empty());
-            let execution = honest.execute(&job);
+            let execution = execute_once(honest.as_mut(), &job);
             for _ in 0..2 {
-                let read = sent(&job, &execution, &mut declared);
+                let read = sent(&job.runs[0], &execution, &mut declared);
                 assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");
             }
         }
-    }
-
-    fn fed(tensors: &[Tensor]) -> Job {
-        let feeds = tensors.iter().map(|tensor| ("x".into(), tensor.clone())).collect();
-        Job { model: [7, 8].into(), feeds, continues: false }
     }
 
     fn bytes(element_type: ElementType, dims: &[i64], byte: u8) -> Tensor {
@@ -266,12 +246,12 @@ mod tests {
     #[test]
     fn what_is_there_is_not_sent_and_what_only_looks_like_it_is() {
         use ElementType::{Bool, Int8, Uint8};
-        let job = fed(&[bytes(Uint8, &[900], 1), bytes(Uint8, &[30, 30], 2)]);
+        let feeds = [bytes(Uint8, &[900], 1), bytes(Uint8, &[30, 30], 2)];
         let size = |outputs: &[Tensor]| {
             let outputs: Vec<Output> = outputs.iter().map(|tensor| Output::new(tensor.clone())).collect();
             let execution = Execution::answer(outputs, vec![]);
-            assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
-            tell(&job, &execution, &mut Arc::default(), vec![]).unwrap().len()
+            assert_eq!(sent(&feeds, &execution, &mut Default::default()).outcome, execution.outcome);
+            tell(&feeds, &execution, &mut Arc::default(), vec![]).unwrap().len()
         };
         assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 34);
         assert!(size(&[bytes(Uint8, &[900], 2), bytes(Uint8, &[900], 2)]) > 900, "each feed is the answer to one");
@@ -287,9 +267,9 @@ mod tests {
             let elements = [1, 2, 3, 0].into_iter().take(dims.iter().product::<i64>().try_into().unwrap());
             Tensor::from_element_bits(ElementType::Int4, dims.to_vec(), elements).unwrap()
         };
-        let job = fed(&[int4(&[4]), int4(&[3])]);
+        let feeds = [int4(&[4]), int4(&[3])];
         let execution = Execution::answer(vec![Output::new(int4(&[1, 3]))], vec![]);
-        assert_eq!(sent(&job, &execution, &mut Default::default()).outcome, execution.outcome);
+        assert_eq!(sent(&feeds, &execution, &mut Default::default()).outcome, execution.outcome);
     }
 
     #[test]
@@ -298,34 +278,34 @@ mod tests {
         let mut declared = [Arc::default(), Arc::default()];
         for now in [vec![], declaration(1), declaration(1), declaration(2), vec![], declaration(2)] {
             let execution = Execution::answer(vec![], now.clone());
-            assert_eq!(sent(&fed(&[]), &execution, &mut declared).declared, Some(now.into()));
+            assert_eq!(sent(&[], &execution, &mut declared).declared, Some(now.into()));
         }
     }
 
     #[test]
     fn what_cannot_be_is_no_answer() {
-        let job = fed(&[Tensor::vector(&[1, 2])]);
+        let feeds = [Tensor::vector(&[1, 2])];
         for (place, dims) in [(0, vec![3]), (0, vec![-1]), (1, vec![2])] {
             let told: Told<Execution, Output, Vec<Declaration>> =
                 Told::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
-            let garbage = read_told(&job, &postcard::to_stdvec(&told).unwrap(), &mut Arc::default()).unwrap_err();
+            let garbage = read_told(&feeds, &postcard::to_stdvec(&told).unwrap(), &mut Arc::default()).unwrap_err();
             assert!(garbage.is_message, "{garbage:?}");
         }
-        assert!(read_job(&mut &[1, 0][..], None).is_err(), "it continues none");
+        assert!(read_job(&mut &[1, 0][..]).is_err(), "a model of one byte, which is not there");
     }
 
     /// If this fails, raise `FORMAT`.
     #[test]
     fn the_format_of_messages_is_as_it_was() {
-        let job = Job { continues: true, ..fed(&[Tensor::vector(&[1])]) };
+        let job = Job::once([7, 8], [("x".into(), Tensor::vector(&[1]))]);
         let declared = vec![Declaration { element_type: None, dims: Some(vec![None, Some(2)]) }];
-        let mut bytes = ask(&job, false, ask(&job, true, vec![]).unwrap()).unwrap();
+        let mut bytes = ask(&job, vec![]).unwrap();
         let mut before = Arc::default();
         let strings = Tensor::from_strings(vec![2], ["a", "bc"].iter().collect()).unwrap();
-        let outputs = [Tensor::vector(&[2]), job.feeds[0].1.clone(), strings].map(Output::new).to_vec();
+        let outputs = [Tensor::vector(&[2]), job.runs[0][0].clone(), strings].map(Output::new).to_vec();
         let answer = Execution::answer(outputs, declared);
         for _ in 0..2 {
-            bytes = tell(&job, &answer, &mut before, bytes).unwrap();
+            bytes = tell(&job.runs[0], &answer, &mut before, bytes).unwrap();
         }
         for outcome in [
             Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
@@ -333,10 +313,10 @@ mod tests {
             Outcome::Unclassified { stage: Stage::Load },
         ] {
             let execution = Execution::without_answer(outcome, String::new());
-            bytes = tell(&job, &execution, &mut before, bytes).unwrap();
+            bytes = tell(&job.runs[0], &execution, &mut before, bytes).unwrap();
         }
-        bytes = tell_words("a", bytes).unwrap();
-        assert_eq!(FORMAT, 6);
+        bytes = [tell_words("a", bytes).unwrap(), no_more().unwrap()].concat();
+        assert_eq!(FORMAT, 7);
         // One number, as dims and as elements; a vector of one number begins with its type and ends without strings.
         let number = |value| [8, value, 0, 0, 0, 0, 0, 0, 0];
         let vector = |value| [&[8][..], &number(1), &number(value), &[0]].concat();

@@ -1,0 +1,490 @@
+//! The way of cases through the runtimes, in batches where that is likely to go well.
+//!
+//! What is right in a batch counts. All else is confirmed alone, so a verdict never depends on the batch; a case that goes
+//! wrong in a batch only is a finding of its own, the smallest such batch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::batch::{Aspects, Batch, Guess, Member, by_node, members};
+use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
+use super::together::{OTHER_ANSWER, not_answered, simplify};
+use super::{Reduced, Trigger};
+use crate::case::{Case, Generated};
+use crate::model::Job;
+use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
+use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one};
+
+/// The number of cases that a runtime is given at a time: so many that handing them over takes little, and so few that
+/// their answers take little memory until they are looked at.
+const AT_A_TIME: usize = 1024;
+
+/// How long a batch that goes wrong is simplified, at most.
+const REDUCING: Duration = Duration::from_secs(1);
+
+/// Executes cases, and confirms alone what goes wrong in a batch.
+#[derive(Debug)]
+pub struct Scheduler<'a> {
+    guess: Guess<'a>,
+    /// Defects whose wrong answers need no confirmation.
+    known: &'a [Trigger],
+    /// Batches that go wrong though each of their cases is right alone, with the runtime and what is wrong.
+    found: Vec<((usize, String), Vec<Case>)>,
+    /// For reducing such batches.
+    reducing: Budget,
+    /// The time since it was last asked for: spent on models and on executions, and in each runtime.
+    times: (Duration, Vec<Duration>),
+    failures: Failures<'a>,
+    /// When work under way is given up.
+    stop: Stop,
+    /// For cases that are likely to end a process.
+    budget: Budget,
+    /// Cases that ended a process, reduced, since this was last asked for.
+    reduced: Vec<Reduced>,
+}
+
+/// What is done about a case that ended the process of a runtime, as it seems.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Failures<'a> {
+    /// It is executed alone in a new process with all of its time, and so is every case like it.
+    Confirm,
+    /// Nothing: the caller confirms what it makes of it.
+    Believe,
+    /// It is reduced and confirmed, and cases like it are left out if they take too long.
+    LookInto(&'a Quarantine),
+}
+
+/// What a runtime did with a case, and what is thought of it by itself.
+pub(super) type Done = (Execution, Judgement);
+
+/// Cases on their way to the runtimes.
+struct Cases<'c> {
+    members: Vec<Member<'c>>,
+    /// Of each.
+    aspects: Vec<Aspects>,
+    /// The jobs of batches, which runtimes that are alike put together alike.
+    jobs: HashMap<Batch, Job>,
+}
+
+/// The way of cases through one runtime.
+struct Way {
+    /// Of the runtime.
+    place: usize,
+    id: RuntimeId,
+    /// What is still to be run.
+    batches: Vec<Batch>,
+    /// Cases that are likely to end the process.
+    doubtful: Vec<usize>,
+    done: Vec<Option<Done>>,
+    /// What went wrong in a batch, up to the case with which it did.
+    suspects: Vec<(Batch, Suspicion)>,
+}
+
+/// What went wrong in a batch.
+enum Suspicion {
+    /// It was answered, but not right for this case.
+    Case(usize, Execution),
+    /// It was not answered.
+    Whole(Execution),
+}
+
+impl Cases<'_> {
+    fn job(&mut self, batch: &Batch) -> &Job {
+        if !self.jobs.contains_key(batch) {
+            self.jobs.insert(batch.clone(), batch.job(&self.members));
+        }
+        &self.jobs[batch]
+    }
+
+    /// Judges an execution by itself. An answer then holds what is expected in place of the same once more: answers wait
+    /// until all runtimes have given theirs.
+    fn judge(&self, case: usize, execution: &mut Execution) -> Judgement {
+        let expectation = &self.members[case].generated.expectation;
+        if let (Outcome::Answer(outputs), Some(expected)) = (&mut execution.outcome, expectation.outputs()) {
+            outputs.iter_mut().zip(expected).for_each(|(output, expected)| output.tensor.share_with(expected));
+        }
+        judge_one(expectation, execution)
+    }
+}
+
+impl<'a> Scheduler<'a> {
+    /// Batches of at most so many nodes. `expected` are defects that may keep a runtime from answering, `known` those whose
+    /// wrong answers need no confirmation.
+    pub fn new(most: usize, expected: &'a [Trigger], known: &'a [Trigger]) -> Scheduler<'a> {
+        Scheduler {
+            guess: Guess::new(most, expected),
+            known,
+            found: Vec::new(),
+            reducing: Budget::new(),
+            times: Default::default(),
+            failures: Failures::Confirm,
+            stop: Stop::default(),
+            budget: Budget::new(),
+            reduced: Vec::new(),
+        }
+    }
+
+    /// The same, which does another thing about failures and ends when it is to stop.
+    pub(crate) fn with_failures(self, failures: Failures<'a>, stop: &Stop) -> Scheduler<'a> {
+        Scheduler { failures, stop: stop.clone(), ..self }
+    }
+
+    /// The same for cases that are each alone.
+    pub(super) fn alone(&self) -> Scheduler<'a> {
+        Scheduler::new(1, &[], &[]).with_failures(self.failures, &self.stop)
+    }
+
+    /// Cases that ended a process, reduced, since this was last called.
+    pub(super) fn take_reduced(&mut self) -> Vec<Reduced> {
+        std::mem::take(&mut self.reduced)
+    }
+
+    /// Whether a case may be executed otherwise than alone.
+    pub(super) fn puts_together(&self) -> bool {
+        self.guess.puts_together()
+    }
+
+    /// What was found since this was last called: the runtime, what is wrong, and the smallest batch.
+    pub(super) fn take_found(&mut self) -> Vec<((usize, String), Vec<Case>)> {
+        std::mem::take(&mut self.found)
+    }
+
+    /// The time since this was last called: spent on models and on executions, and in each runtime.
+    pub(super) fn take_times(&mut self) -> (Duration, Vec<Duration>) {
+        std::mem::take(&mut self.times)
+    }
+
+    /// What each runtime does with each case, by case; nothing if it was stopped. A runtime is spared the cases that are not
+    /// wanted of it; both are given by their places.
+    pub(super) fn execute(
+        &mut self,
+        cases: &[Generated],
+        runtimes: &mut [Box<dyn Runtime>],
+        is_wanted: &dyn Fn(usize, usize) -> bool,
+    ) -> Option<Vec<Vec<Option<Done>>>> {
+        let began = Instant::now();
+        self.times.1.resize(runtimes.len(), Duration::ZERO);
+        let before: Duration = self.times.1.iter().sum();
+        let members = members(cases);
+        let aspects = members.iter().map(|member| self.guess.aspects(member)).collect();
+        let mut all = Cases { members, aspects, jobs: HashMap::new() };
+        let mut by_case: Vec<Vec<Option<Done>>> = cases.iter().map(|_| Vec::with_capacity(runtimes.len())).collect();
+        for (place, runtime) in runtimes.iter_mut().enumerate() {
+            let wanted = (0..cases.len()).filter(|&case| is_wanted(case, place));
+            let done = self.execute_on(place, runtime.as_mut(), &mut all, wanted)?;
+            by_case.iter_mut().zip(done).for_each(|(row, done)| row.push(done));
+        }
+        let in_runtimes = self.times.1.iter().sum::<Duration>().saturating_sub(before);
+        self.times.0 += began.elapsed().saturating_sub(in_runtimes);
+        Some(by_case)
+    }
+
+    fn execute_on(
+        &mut self,
+        place: usize,
+        runtime: &mut dyn Runtime,
+        cases: &mut Cases,
+        wanted: impl Iterator<Item = usize>,
+    ) -> Option<Vec<Option<Done>>> {
+        let id = runtime.id().clone();
+        let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted);
+        let done = cases.members.iter().map(|_| None).collect();
+        let mut way = Way { place, id, batches, doubtful: vec![], done, suspects: vec![] };
+        let mut known = Arc::default();
+        loop {
+            if self.stop.is_due() {
+                return None;
+            }
+            self.set_aside(cases, &mut way, &mut known);
+            if let Some(case) = way.doubtful.pop() {
+                self.try_doubtful(runtime, cases, &mut way, case);
+                continue;
+            }
+            let mut count = 0;
+            let tried: Vec<Batch> = std::iter::from_fn(|| {
+                let batch = way.batches.pop_if(|_| count < AT_A_TIME)?;
+                count += batch.cases().len();
+                Some(batch)
+            })
+            .collect();
+            if tried.is_empty() {
+                break;
+            }
+            tried.iter().for_each(|batch| _ = cases.job(batch));
+            let jobs: Vec<&Job> = tried.iter().map(|batch| &cases.jobs[batch]).collect();
+            let began = Instant::now();
+            let mut executed = runtime.execute_all(&jobs).into_iter();
+            self.times.1[place] += began.elapsed();
+            for batch in tried {
+                match executed.next() {
+                    Some(executions) => self.take(runtime, cases, &mut way, batch, executions),
+                    None => way.batches.push(batch),
+                }
+            }
+        }
+        self.confirm(runtime, cases, &way);
+        Some(way.done)
+    }
+
+    /// Sets aside what is left out, and what is likely to end the process, if more is known of that than before.
+    fn set_aside(&self, cases: &Cases, way: &mut Way, known: &mut Arc<Known>) {
+        let Failures::LookInto(quarantine) = self.failures else { return };
+        let before = std::mem::replace(known, quarantine.known());
+        if Arc::ptr_eq(&before, known) || known.is_empty() {
+            return;
+        }
+        let release = way.id.release();
+        let is_doubtful = |case: usize| {
+            let member = &cases.members[case];
+            let operator = member.generated.case.operator.name;
+            known.is_out(way.place) || known.like(&release, operator, member.features()).is_some()
+        };
+        for batch in &mut way.batches {
+            way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
+        }
+        way.batches.retain(|batch| !batch.cases().is_empty());
+    }
+
+    /// Takes a case that is likely to end the process: it has a short time, if there is any.
+    fn try_doubtful(&mut self, runtime: &mut dyn Runtime, cases: &mut Cases, way: &mut Way, case: usize) {
+        let Failures::LookInto(quarantine) = self.failures else { return };
+        if quarantine.known().is_out(way.place) {
+            return self.keep(cases, way, case, left_out(Gap::BackedOff));
+        }
+        if !self.budget.is_left() {
+            return self.keep(cases, way, case, left_out(Gap::LeftOut));
+        }
+        let (began, batch) = (Instant::now(), Batch::alone(case));
+        let executions = runtime.execute_all(&[cases.job(&batch)]).concat();
+        self.times.1[way.place] += began.elapsed();
+        self.take(runtime, cases, way, batch, executions);
+        self.budget.spend(began.elapsed());
+    }
+
+    /// What a runtime does with a case that seems to end its process.
+    fn look_into(
+        &mut self,
+        (place, runtime): (usize, &mut dyn Runtime),
+        cases: &mut Cases,
+        case: usize,
+        seen: Execution,
+    ) -> Execution {
+        let quarantine = match self.failures {
+            Failures::Believe => return seen,
+            Failures::Confirm => return execute_once(runtime, cases.job(&Batch::alone(case))),
+            Failures::LookInto(quarantine) => quarantine,
+        };
+        let (member, release) = (&cases.members[case], runtime.id().release());
+        let operator = member.generated.case.operator.name;
+        let is_known = quarantine.known().like(&release, operator, member.features()).is_some();
+        match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
+            Some(proven) if proven.execution.outcome == seen.outcome => {
+                let Proven { case, execution, .. } = proven;
+                let message = execution.message.clone();
+                if !is_known {
+                    self.reduced.push(Reduced { place, case, execution });
+                }
+                Execution { message, ..seen }
+            }
+            _ => execute_once(runtime, cases.job(&Batch::alone(case))),
+        }
+    }
+
+    /// Takes the executions of a batch.
+    fn take(
+        &mut self,
+        runtime: &mut dyn Runtime,
+        cases: &mut Cases,
+        way: &mut Way,
+        batch: Batch,
+        mut executions: Vec<Execution>,
+    ) {
+        let Some(last) = executions.last().cloned() else {
+            // It was stopped.
+            return way.batches.push(batch);
+        };
+        let ends_process = last.outcome.ends_process();
+        if let Failures::LookInto(quarantine) = self.failures {
+            quarantine.count(way.place, &way.id, executions.len() as u64, ends_process.into());
+        }
+        if let &[case] = batch.cases() {
+            let mut execution = last;
+            if ends_process {
+                let began = Instant::now();
+                execution = self.look_into((way.place, runtime), cases, case, execution);
+                self.times.1[way.place] += began.elapsed();
+            }
+            return self.keep(cases, way, case, execution);
+        }
+        let (cases_of, parts) = match &batch {
+            Batch::Runs(runs) => {
+                // A model that cannot be loaded has one execution, which is that of each of its cases alone.
+                if executions.len() < runs.len() && !ends_process {
+                    for &case in &runs[executions.len() - 1..] {
+                        self.keep(cases, way, case, last.clone());
+                    }
+                    executions.pop();
+                }
+                (runs, executions)
+            }
+            Batch::Nodes(nodes) => match by_node(last, nodes.len()) {
+                Ok(parts) => (nodes, parts),
+                Err(execution) => {
+                    // To look for the culprit by halves would end several processes more.
+                    let size = if ends_process { 1 } else { nodes.len().div_ceil(2) };
+                    way.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
+                    return way.suspects.push((batch, Suspicion::Whole(execution)));
+                }
+            },
+        };
+        let count = parts.len();
+        for (place, (&case, mut execution)) in cases_of.iter().zip(parts).enumerate() {
+            let judgement = cases.judge(case, &mut execution);
+            let is_certain = !execution.outcome.ends_process();
+            if is_certain && self.counts(&way.id, &cases.members[case], &execution, &judgement) {
+                self.guess.learn(way.place, &cases.aspects[case], &execution.outcome);
+                way.done[case] = Some((execution, judgement));
+                continue;
+            }
+            way.batches.push(Batch::alone(case));
+            if is_certain {
+                let until = match &batch {
+                    Batch::Runs(runs) => Batch::Runs(runs[..=place].to_vec()),
+                    Batch::Nodes(_) => batch.clone(),
+                };
+                way.suspects.push((until, Suspicion::Case(case, execution)));
+            }
+        }
+        let left = cases_of[count..].iter().copied().filter(|&case| way.done[case].is_none()).collect::<Vec<_>>();
+        if !left.is_empty() {
+            way.batches.push(Batch::Runs(left));
+        }
+    }
+
+    /// Keeps what a runtime does with a case alone.
+    fn keep(&mut self, cases: &Cases, way: &mut Way, case: usize, mut execution: Execution) {
+        let judgement = cases.judge(case, &mut execution);
+        self.guess.learn(way.place, &cases.aspects[case], &execution.outcome);
+        way.done[case] = Some((execution, judgement));
+    }
+
+    /// Whether an answer that was given in a batch counts: it is right, or wrong in a known way.
+    fn counts(&self, id: &RuntimeId, member: &Member, execution: &Execution, judgement: &Judgement) -> bool {
+        let found = match judgement {
+            Judgement::Wrong(found) => found,
+            // Where the specification leaves room, wirings are compared bit by bit, so it has to be the answer of the case alone.
+            Judgement::Tolerated(_) => return is_exact(member.generated, execution),
+            Judgement::Agrees | Judgement::Unsupported(_) => return true,
+        };
+        mismatches(member.generated, id, execution, found)
+            .iter()
+            .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
+    }
+
+    /// Keeps what went wrong in a batch and right alone, in the smallest and simplest such batch, as long as that takes little
+    /// of the time.
+    fn confirm(&mut self, runtime: &mut dyn Runtime, cases: &Cases, way: &Way) {
+        for (batch, suspicion) in &way.suspects {
+            let alone = |case: usize| way.done[case].as_ref().map(|(execution, _)| &execution.outcome);
+            let is_answered = |&case: &usize| match &way.done[case] {
+                Some((_, Judgement::Wrong(found))) if found.contains(&Discrepancy::WrongCount) => false,
+                alone => matches!(alone, Some((Execution { outcome: Outcome::Answer(_), .. }, _))),
+            };
+            let is_off = |case: usize, execution: &Execution| {
+                let judgement = judge_one(&cases.members[case].generated.expectation, execution);
+                matches!(judgement, Judgement::Wrong(_)) && Some(&execution.outcome) != alone(case)
+            };
+            let what = match suspicion {
+                Suspicion::Case(case, execution) if is_off(*case, execution) => OTHER_ANSWER.to_owned(),
+                Suspicion::Whole(execution) if batch.cases().iter().all(is_answered) => {
+                    not_answered(&execution.outcome)
+                }
+                _ => continue,
+            };
+            if !self.reducing.is_left() {
+                continue;
+            }
+            let began = Instant::now();
+            let mut goes_wrong = |some: &[usize]| match execute_batch(some, &cases.members, runtime) {
+                Ok(executed) => executed.iter().any(|(case, execution)| is_off(*case, execution)),
+                Err(_) => true,
+            };
+            if !goes_wrong(batch.cases()) {
+                // What does not come again cannot be shown to anyone.
+                self.reducing.spend(began.elapsed());
+                continue;
+            }
+            let smallest = without_surplus(batch.cases().to_vec(), &mut goes_wrong);
+            let smallest = smallest.iter().map(|&case| cases.members[case].generated.case.clone()).collect();
+            let is_over = || began.elapsed() >= REDUCING || self.stop.is_due();
+            let simplest = simplify(smallest, &what, runtime, &is_over);
+            self.reducing.spend(began.elapsed());
+            self.found.push(((way.place, what), simplest));
+        }
+    }
+}
+
+/// What a runtime that was found wrong did wrong in a case.
+pub(super) fn mismatches(
+    generated: &Generated,
+    id: &RuntimeId,
+    execution: &Execution,
+    found: &[Discrepancy],
+) -> Vec<Mismatch> {
+    Mismatch::all(generated.case.operator.name, generated.expectation.rule(), id, execution, found)
+}
+
+/// Whether the answer is the very one that the specification gives or leans to.
+fn is_exact(generated: &Generated, execution: &Execution) -> bool {
+    let Outcome::Answer(outputs) = &execution.outcome else { return false };
+    let given = outputs.iter().filter(|output| output.native_type.is_none()).map(|output| &output.tensor);
+    generated.expectation.outputs().is_some_and(|expected| given.eq(expected))
+}
+
+/// The batch without each case that it goes wrong without.
+fn without_surplus(mut batch: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]) -> bool) -> Vec<usize> {
+    let mut size = batch.len() / 2;
+    while size > 0 {
+        let mut first = 0;
+        while first < batch.len() && batch.len() > 1 {
+            let end = (first + size).min(batch.len());
+            let rest = [&batch[..first], &batch[end..]].concat();
+            if !rest.is_empty() && goes_wrong(&rest) {
+                batch = rest;
+            } else {
+                first = end;
+            }
+        }
+        size /= 2;
+    }
+    batch
+}
+
+/// What a runtime does with cases in one model: as its runs if each of them has that model, and else as its nodes.
+///
+/// # Errors
+/// The execution of the model, if it was not answered.
+///
+/// # Panics
+/// If there is no case, or cases differ in their versions.
+pub fn execute_in_one(cases: &[Generated], runtime: &mut dyn Runtime) -> Result<Vec<Execution>, Execution> {
+    let everyone: Vec<usize> = (0..cases.len()).collect();
+    let executed = execute_batch(&everyone, &members(cases), runtime)?;
+    Ok(executed.into_iter().map(|(_, execution)| execution).collect())
+}
+
+fn execute_batch(
+    cases: &[usize],
+    members: &[Member],
+    runtime: &mut dyn Runtime,
+) -> Result<Vec<(usize, Execution)>, Execution> {
+    let batch = Batch::of(cases.to_vec(), members);
+    let mut executions = executions(runtime, &batch.job(members));
+    match (&batch, executions.last().cloned()) {
+        (Batch::Nodes(nodes), Some(last)) => executions = by_node(last, nodes.len())?,
+        (Batch::Runs(runs), Some(last)) => executions.resize(runs.len(), last),
+        (_, None) => {}
+    }
+    Ok(cases.iter().copied().zip(executions).collect())
+}
