@@ -6,8 +6,8 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
+use super::Pairs;
 use super::examine::Examination;
-use super::form;
 use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
@@ -17,9 +17,9 @@ use crate::verdict::{Discrepancy, Judgement, sentences};
 /// What was reached, counted while a campaign runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     cells: BTreeMap<Cell, CellCoverage>,
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     rules: BTreeMap<(Option<Rule>, usize), Row>,
 }
 
@@ -38,7 +38,7 @@ struct CellCoverage {
     /// The shortest case; `None` in a part if it is another part's.
     sample: Option<String>,
     /// What went wrong, by the place of the runtime, each with the shortest case.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     findings: BTreeMap<(usize, Vec<Discrepancy>), String>,
 }
 

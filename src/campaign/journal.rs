@@ -22,7 +22,7 @@ use crate::runtime::RuntimeId;
 const FILE: &str = "journal.jsonl";
 
 /// The number of this format.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// What stands before the checksum of a line, and what stands between it and the record.
 const HEAD: (&str, &str) = (r#"{"sum":""#, r#"","record":"#);

@@ -5,7 +5,6 @@ mod company;
 mod cores;
 mod coverage;
 mod examine;
-mod form;
 mod journal;
 mod merge;
 mod quarantine;
@@ -31,6 +30,9 @@ pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Time
 
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
+
+/// How a map with any keys is written: JSON has no keys but text, so it is a list of pairs.
+type Pairs = serde_with::As<Vec<(serde_with::Same, serde_with::Same)>>;
 
 /// What a campaign is to do.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
