@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ranges::Ranges;
+use super::Ranges;
 use super::source::Shard;
 use super::statistics::Statistics;
 use crate::files::{sha256, write_whole};
@@ -211,6 +211,11 @@ impl Header {
     }
 }
 
+/// How many cases there are.
+fn count(cases: &Ranges) -> u64 {
+    cases.iter().map(|range| range.end - range.start).sum()
+}
+
 impl Part {
     fn new(ids: &[RuntimeId]) -> Part {
         Part { cases: Ranges::default(), statistics: Statistics::new(ids) }
@@ -224,8 +229,9 @@ impl Part {
 
     /// Adds a part that has no case in common with this one; whether that was so.
     fn add(&mut self, other: Part) -> bool {
-        let is_disjoint = self.cases.add_all(&other.cases);
+        let is_disjoint = self.cases.intersection(&other.cases).next().is_none();
         if is_disjoint {
+            self.cases.extend(other.cases);
             self.statistics.add(other.statistics);
         }
         is_disjoint
@@ -271,7 +277,8 @@ impl Kept {
 
     fn add(&mut self, part: Part) -> Result<(), String> {
         let statistics = &part.statistics;
-        if !statistics.is_of(&self.header.runtimes, self.header.triggers.len()) || statistics.cases != part.cases.len()
+        if !statistics.is_of(&self.header.runtimes, self.header.triggers.len())
+            || statistics.cases != count(&part.cases)
         {
             return Err("its counts are not those of its cases and runtimes".to_owned());
         }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::Ranges;
 use super::journal::{Header, JournalError, Kept, read_all, write_all};
 use super::source::Shard;
 use super::statistics::Statistics;
@@ -113,7 +114,7 @@ impl Merged {
     fn of(mut all: Vec<(&Path, Kept)>) -> Result<Merged, MergeError> {
         let key = |kept: &Kept| (kept.header.source.to_string(), kept.header.shard);
         // The most cases first, so that whatever adds nothing comes after what it adds nothing to.
-        let order = |kept: &Kept| (key(kept), Reverse(kept.whole.cases.len()), !kept.has_ended);
+        let order = |kept: &Kept| (key(kept), Reverse(kept.whole.statistics.cases), !kept.has_ended);
         let text = |kept: &Kept| serde_json::json!(kept.whole).to_string();
         all.sort_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| text(a).cmp(&text(b))));
         let mut merged: Vec<(&Path, Kept)> = Vec::new();
@@ -145,9 +146,10 @@ impl Merged {
                 });
             }
             let same = merged.iter().rev().take_while(|(_, theirs)| key(theirs) == key(&kept));
-            let overlaps = |(_, theirs): &&(&Path, Kept)| !theirs.whole.cases.is_disjoint(&kept.whole.cases);
+            let overlaps =
+                |(_, theirs): &&(&Path, Kept)| theirs.whole.cases.intersection(&kept.whole.cases).next().is_some();
             match same.clone().find(overlaps) {
-                Some((_, theirs)) if theirs.whole.cases.contains_all(&kept.whole.cases) => surplus += 1,
+                Some((_, theirs)) if contains_all(&theirs.whole.cases, &kept.whole.cases) => surplus += 1,
                 Some((other, _)) => {
                     let (folder, other) = (folder.to_owned(), (*other).to_owned());
                     return Err(MergeError::Overlap { folder, other, shard: kept.header.shard });
@@ -180,7 +182,7 @@ impl Merged {
         for kept in &self.campaigns {
             sources.entry(kept.header.source.to_string()).or_default().push(kept);
         }
-        let part = |kept: &Kept| (kept.header.shard, kept.whole.cases.len(), kept.has_ended);
+        let part = |kept: &Kept| (kept.header.shard, kept.whole.statistics.cases, kept.has_ended);
         let origin = |campaigns: Vec<&Kept>| {
             let parts: Vec<_> = campaigns.iter().map(|kept| part(kept)).collect();
             Origin::new(campaigns[0].header.source.clone(), &parts)
@@ -201,9 +203,14 @@ impl Merged {
 
     /// Whether a campaign, or one that went on from it, is among these.
     fn covers(&self, kept: &Kept) -> bool {
-        let goes_on = |mine: &Kept| mine.header == kept.header && mine.whole.cases.contains_all(&kept.whole.cases);
+        let goes_on = |mine: &Kept| mine.header == kept.header && contains_all(&mine.whole.cases, &kept.whole.cases);
         self.campaigns.iter().any(goes_on)
     }
+}
+
+/// Whether all of some cases are among others.
+fn contains_all(all: &Ranges, some: &Ranges) -> bool {
+    some.iter().all(|range| all.gaps(range).next().is_none())
 }
 
 /// The campaigns in a folder, which need not be there.
@@ -218,15 +225,15 @@ fn campaigns_in(folder: &Path) -> Result<Vec<Kept>, JournalError> {
 mod tests {
     use super::*;
     use crate::campaign::journal::{Limits, Part};
-    use crate::campaign::ranges::Ranges;
     use crate::runtime;
 
     /// A shard of a seed, with these of its cases.
     fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Kept {
         let ids = vec![runtime::select(Some("in-house")).unwrap().remove(0).id];
-        let cases = Ranges::try_from(cases.to_vec()).unwrap();
+        let cases: Ranges = cases.iter().map(|&(first, end)| first..end).collect();
         let mut statistics = Statistics::new(&ids);
-        (statistics.cases, statistics.elapsed) = (cases.len(), Duration::from_secs(cases.len()));
+        statistics.cases = cases.iter().map(|range| range.end - range.start).sum();
+        statistics.elapsed = Duration::from_secs(statistics.cases);
         let source = (serde_json::json!({ "seed": seed }), shard.parse().unwrap());
         let header = Header::new(source, ids, String::new(), vec![], false);
         Kept::new(header, Limits::default(), Part { cases, statistics })

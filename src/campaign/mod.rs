@@ -8,7 +8,6 @@ mod examine;
 mod journal;
 mod merge;
 mod quarantine;
-mod ranges;
 mod source;
 mod statistics;
 
@@ -24,12 +23,16 @@ pub use examine::{Contrary, Examination, examine, examine_all, examine_together}
 pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
-pub use ranges::Ranges;
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
+use rangemap::RangeSet;
+
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
+
+/// Cases by their number.
+pub type Ranges = RangeSet<u64>;
 
 /// How a map with any keys is written: JSON has no keys but text, so it is a list of pairs.
 type Pairs = serde_with::As<Vec<(serde_with::Same, serde_with::Same)>>;
@@ -134,7 +137,8 @@ pub fn run(
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
     let most = (BLOCK * options.company as u64).max(LEAST);
-    let next = AtomicU64::new(done.first_missing().max(options.from));
+    let first = done.gaps(&(options.from..u64::MAX)).next().map_or(options.from, |gap| gap.start);
+    let next = AtomicU64::new(first);
     let shared = Mutex::new(Shared { total, journal });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let threads = options.threads.max(1);
@@ -162,7 +166,7 @@ pub fn run(
                 break;
             }
             let began = Instant::now();
-            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
+            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(&index)).collect();
             let block = options.source.cases(&wanted);
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
@@ -179,7 +183,7 @@ pub fn run(
             let mut cases = Ranges::default();
             for ((index, generated), examination) in wanted.into_iter().zip(&block).zip(examinations) {
                 local.count(generated, &ids, &examination, options.known);
-                cases.add(index..index + 1);
+                cases.insert(index..index + 1);
             }
             for ((runtime, what), company) in companies.take_found() {
                 local.add_company(runtime, what, company);

@@ -107,7 +107,7 @@ fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: 
     let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
     let options = Options { company: 1, known: &known, ..options(&source, Some(cases), threads) };
-    let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), journal.done().len());
+    let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), journal.counted().cases);
     let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
         if so_far.cases >= stop_at {
             stop.ask();

@@ -31,7 +31,7 @@ fn begin(folder: &Path) -> Journal {
 /// Opens a journal to resume it, and tells how many cases it holds.
 fn resume(folder: &Path) -> Result<u64, String> {
     let opened = Opened::open(folder, Manner::Resume).map_err(|error| error.to_string())?;
-    Ok(opened.kept().unwrap().whole.cases.len())
+    Ok(opened.kept().unwrap().whole.statistics.cases)
 }
 
 /// A journal of three parts, of which the last is not ended.
@@ -75,7 +75,7 @@ fn a_journal_holds_what_was_counted() {
     let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
     let kept = opened.kept().unwrap();
     assert!(kept.has_ended);
-    assert_eq!(Vec::from(kept.whole.cases.clone()), [(0, 500)]);
+    assert_eq!(kept.whole.cases.iter().collect::<Vec<_>>(), [&(0..500)]);
     assert_eq!(format!("{:#?}", kept.whole.statistics), format!("{statistics:#?}"));
 }
 
