@@ -323,13 +323,6 @@ impl Statistics {
         }
     }
 
-    /// Whether this was counted of these runtimes, with so many triggers of known defects.
-    pub(super) fn is_of(&self, ids: &[RuntimeId], triggers: usize) -> bool {
-        self.runtimes.iter().map(|runtime| &runtime.id).eq(ids)
-            && self.coverage.is_of(ids.len())
-            && self.explained.keys().all(|&place| place < triggers)
-    }
-
     /// Keeps a company of cases, if there is none yet like it that is as small.
     pub(super) fn add_company(&mut self, runtime: usize, what: String, company: Vec<Case>) {
         let order = |company: &[Case]| {
