@@ -17,6 +17,7 @@ mod percentages;
 pub mod runtime;
 pub mod tensor;
 mod text;
+mod threads;
 pub mod verdict;
 
 /// The Rust in the book is compiled, and where it can be it is run.

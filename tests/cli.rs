@@ -437,10 +437,10 @@ fn damaged_files_are_named_with_their_line() {
         &["coverage.json", "line 2"],
     );
     assert_refused(
-        "c/journal.jsonl",
+        "c/checkpoint.json",
         "hello\nhello\n",
         &["campaign", "--resume", "--output", "c"],
-        &["journal.jsonl", "line 1"],
+        &["checkpoint.json: it is damaged", "--restart"],
     );
 }
 

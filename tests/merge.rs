@@ -5,6 +5,8 @@ mod folder;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use folder::{files, files_without_cost, summary, without_known_issues};
 use serde_json::Value;
@@ -36,6 +38,13 @@ fn assert_fits_the_schema(summary: &Value) {
     let errors: Vec<String> =
         validator.iter_errors(summary).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// How many cases the checkpoint in a folder holds, if there is one.
+fn cases_in(folder: &Path) -> u64 {
+    let text = fs::read_to_string(folder.join("checkpoint.json")).unwrap_or_else(|_| "{}".to_owned());
+    let checkpoint: Value = serde_json::from_str(&text).unwrap();
+    checkpoint["campaigns"][0]["statistics"]["cases"].as_u64().unwrap_or(0)
 }
 
 const CAMPAIGN: [&str; 7] = ["campaign", "--runtimes", "in-house,tract", "--cases", "12032", "--seed", "9"];
@@ -170,19 +179,26 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     }
 
     // A shard that was stopped is merged as far as it came if that is asked for, and said to be so.
-    let journal = folder.join("second/journal.jsonl");
-    let text = fs::read_to_string(&journal).unwrap();
-    let (parts, _ended) = text.trim_end().rsplit_once('\n').unwrap();
-    fs::write(&journal, format!("{parts}\n")).unwrap();
-    refused(&["second", "first"], "shard 2/2 of {");
-    let error = assert_runs(folder, 0, &["merge", "second", "first", "--incomplete", "--output", "stopped"]);
-    assert!(error.contains("shard 2/2 ") && error.contains("was stopped after 224 cases"), "{error}");
+    let endless = ["campaign", "--runtimes", "in-house,tract", "--shard", "2/2", "--output", "endless"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(endless).current_dir(folder).spawn().unwrap();
+    let cases = loop {
+        match cases_in(&folder.join("endless")) {
+            0 => sleep(Duration::from_millis(20)),
+            _ => break child.kill().and_then(|()| child.wait()).map(|_| cases_in(&folder.join("endless"))).unwrap(),
+        }
+    };
+    refused(&["endless", "first"], "shard 2/2 of {");
+    let error = assert_runs(folder, 0, &["merge", "endless", "first", "--incomplete", "--output", "stopped"]);
+    let said = format!("was stopped after {cases} cases");
+    assert!(error.contains("shard 2/2 ") && error.contains(&said), "{error}");
     let text = fs::read_to_string(folder.join("stopped/summary.md")).unwrap();
-    assert!(text.contains("**Incomplete**: shard 2/2 was stopped after 224 cases"), "{text}");
+    assert!(text.contains(&format!("**Incomplete**: shard 2/2 {said}")), "{text}");
     assert_eq!(summary(&folder.join("stopped"))["complete"], false);
 
-    fs::write(&journal, parts.replacen("\"agreed\"", "\"agreeb\"", 1) + "\n").unwrap();
-    refused(&["first", "second"], "journal.jsonl, line 2: its checksum is another");
+    let checkpoint = folder.join("second/checkpoint.json");
+    let text = fs::read_to_string(&checkpoint).unwrap();
+    fs::write(&checkpoint, text.replacen("\"agreed\":2", "\"agreed\":3", 1)).unwrap();
+    refused(&["first", "second"], "checkpoint.json: it is damaged");
     let elsewhere = without_known_issues();
     let first = folder.join("first");
     assert_refused(elsewhere.path(), &["merge", first.to_str().unwrap()], "the known issues here are not those");

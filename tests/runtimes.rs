@@ -1,7 +1,7 @@
 //! The real runtimes, executed. These tests fail if one of them did not run.
 
 use onnx_crosscheck::campaign::{Source, Stream};
-use onnx_crosscheck::case::{Case, Generated, Generator};
+use onnx_crosscheck::case::{Case, Generator};
 use onnx_crosscheck::model::{self, Job};
 use onnx_crosscheck::operator::Rule;
 use onnx_crosscheck::runtime::{self, Execution, Gap, Outcome, Runtime, Stage, execute_once, executions};

@@ -55,8 +55,8 @@ fn assert_signals_leave_whole_summaries(numbers: Range<u64>) {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let mut child = start(folder, &["campaign", "--runtimes", "in-house,tract", "--threads", "2"]);
-        // Once the journal is there the campaign has begun.
-        while !folder.join("crosscheck-campaign/journal.jsonl").exists() {
+        // Once the checkpoint is there the campaign has begun.
+        while !folder.join("crosscheck-campaign/checkpoint.json").exists() {
             sleep(Duration::from_millis(10));
         }
         sleep(Duration::from_millis(300 + 7919 * number % 3001));
@@ -97,7 +97,7 @@ fn a_signal_leaves_a_whole_summary_that_says_so() {
 fn the_second_signal_ends_it_at_once() {
     let folder = program(&format!("sleep 1; {LACKS}"));
     let mut child = start(folder.path(), &["campaign", "--runtimes", "in-house,ours", "--time-limit", "60s"]);
-    while !folder.path().join("crosscheck-campaign/journal.jsonl").exists() {
+    while !folder.path().join("crosscheck-campaign/checkpoint.json").exists() {
         sleep(Duration::from_millis(10));
     }
     sleep(Duration::from_millis(500));

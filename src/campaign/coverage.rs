@@ -6,8 +6,8 @@ use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
+use super::Pairs;
 use super::examine::Examination;
-use super::form;
 use crate::case::{Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
@@ -17,9 +17,9 @@ use crate::verdict::{Discrepancy, Judgement, sentences};
 /// What was reached, counted while a campaign runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     cells: BTreeMap<Cell, CellCoverage>,
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     rules: BTreeMap<(Option<Rule>, usize), Row>,
 }
 
@@ -35,10 +35,10 @@ struct Cell {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CellCoverage {
     runtimes: Row,
-    /// The shortest case; `None` in a part if it is another part's.
-    sample: Option<String>,
+    /// The shortest case.
+    sample: String,
     /// What went wrong, by the place of the runtime, each with the shortest case.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     findings: BTreeMap<(usize, Vec<Discrepancy>), String>,
 }
 
@@ -236,11 +236,11 @@ impl Coverage {
             return;
         }
         let cell = Cell { operator: case.operator.name, version: version.since, element_type };
-        let new = || CellCoverage { runtimes: runtimes(), sample: None, findings: BTreeMap::new() };
+        let new = || CellCoverage { runtimes: runtimes(), sample: case.to_string(), findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);
         let mut text = Text { case, exceeds: 0 };
-        text.replace_longer(cell.sample.get_or_insert_with(|| case.to_string()));
+        text.replace_longer(&mut cell.sample);
         for (index, judgement) in examination.judgements.iter().enumerate() {
             if let Judgement::Wrong(found) = judgement
                 && !by_design[index]
@@ -260,8 +260,7 @@ impl Coverage {
                 std::collections::btree_map::Entry::Occupied(mut occupied) => {
                     let mine = occupied.get_mut();
                     mine.runtimes.add(&theirs.runtimes);
-                    let is_better = |case: &String| mine.sample.as_ref().is_none_or(|kept| is_shorter(case, kept));
-                    if theirs.sample.as_ref().is_some_and(is_better) {
+                    if is_shorter(&theirs.sample, &mine.sample) {
                         mine.sample = theirs.sample;
                     }
                     for (finding, case) in theirs.findings {
@@ -279,23 +278,6 @@ impl Coverage {
         }
     }
 
-    /// Leaves out the cases that are no shorter than those of another part.
-    pub(super) fn leave_out(&mut self, there: &Coverage) {
-        for (cell, mine) in &mut self.cells {
-            let Some(theirs) = there.cells.get(cell) else { continue };
-            let is_better = |case: &String, kept: Option<&String>| kept.is_none_or(|kept| is_shorter(case, kept));
-            mine.sample.take_if(|case| !is_better(case, theirs.sample.as_ref()));
-            mine.findings.retain(|finding, case| is_better(case, theirs.findings.get(finding)));
-        }
-    }
-
-    /// Whether all that was counted was counted of so many runtimes.
-    pub(super) fn is_of(&self, runtimes: usize) -> bool {
-        let mut rows = self.cells.values().map(|cell| &cell.runtimes).chain(self.rules.values());
-        let mut findings = self.cells.values().flat_map(|cell| cell.findings.keys());
-        rows.all(|row| row.0.len() == runtimes) && findings.all(|(place, _)| *place < runtimes)
-    }
-
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
     pub fn report(&self, ids: &[RuntimeId]) -> CoverageReport {
         let mut cells = Vec::new();
@@ -309,7 +291,7 @@ impl Coverage {
                         version: version.since,
                         element_type: element_type.name().to_owned(),
                         runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.0.clone()),
-                        sample: reached.and_then(|c| c.sample.clone()),
+                        sample: reached.map(|c| c.sample.clone()),
                         findings: reached.map(|c| c.told(ids)).unwrap_or_default(),
                     });
                 }

@@ -1,18 +1,18 @@
 //! Campaigns put together: the shards of one, or those of several seeds.
 //!
-//! What is merged is what the journals hold, each shard by itself, so a case is never counted twice: a shard that is
+//! What is merged is what the checkpoints hold, each shard by itself, so a case is never counted twice: a shard that is
 //! there already, or a part of it, adds nothing. So merging is the same in any order and in any number of steps.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::journal::{Header, JournalError, Kept, read_all, write_all};
+use super::Ranges;
+use super::checkpoint::{self, CheckpointError, Header, Kept};
 use super::source::Shard;
 use super::statistics::Statistics;
 
@@ -29,7 +29,7 @@ pub struct Merged {
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Checkpoint(#[from] CheckpointError),
     #[error("{folder} holds no campaign: name folders that `crosscheck campaign` or `crosscheck merge` wrote")]
     Nothing { folder: PathBuf },
     #[error("{folder} is of crosscheck {theirs}, and this is {}: merge with that version", Header::PROGRAM)]
@@ -48,14 +48,12 @@ pub enum MergeError {
     Overlap { folder: PathBuf, other: PathBuf, shard: Shard },
     #[error("{folder} holds a campaign that is not among those to be merged: name it as well, or another --output")]
     Occupied { folder: PathBuf },
-    #[error("{path} cannot be written: {error}; what stood there is as it was")]
-    Write { path: PathBuf, error: io::Error },
 }
 
 /// One source of cases, and what there is of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Origin {
-    /// As the header of a journal describes it, such as its seed and operators.
+    /// As the header of a checkpoint describes it, such as its seed and operators.
     pub source: Value,
     /// How many cases were run.
     pub cases: u64,
@@ -101,7 +99,7 @@ impl Merged {
     pub fn read(folders: &[PathBuf]) -> Result<Merged, MergeError> {
         let mut all: Vec<(&Path, Kept)> = Vec::new();
         for folder in folders {
-            let there = campaigns_in(folder)?;
+            let there = checkpoint::read(folder)?;
             if there.is_empty() {
                 return Err(MergeError::Nothing { folder: folder.clone() });
             }
@@ -113,8 +111,8 @@ impl Merged {
     fn of(mut all: Vec<(&Path, Kept)>) -> Result<Merged, MergeError> {
         let key = |kept: &Kept| (kept.header.source.to_string(), kept.header.shard);
         // The most cases first, so that whatever adds nothing comes after what it adds nothing to.
-        let order = |kept: &Kept| (key(kept), Reverse(kept.whole.cases.len()), !kept.has_ended);
-        let text = |kept: &Kept| serde_json::json!(kept.whole).to_string();
+        let order = |kept: &Kept| (key(kept), Reverse(kept.statistics.cases), !kept.has_ended);
+        let text = |kept: &Kept| serde_json::json!((&kept.cases, &kept.statistics)).to_string();
         all.sort_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| text(a).cmp(&text(b))));
         let mut merged: Vec<(&Path, Kept)> = Vec::new();
         let mut surplus = 0;
@@ -145,9 +143,9 @@ impl Merged {
                 });
             }
             let same = merged.iter().rev().take_while(|(_, theirs)| key(theirs) == key(&kept));
-            let overlaps = |(_, theirs): &&(&Path, Kept)| !theirs.whole.cases.is_disjoint(&kept.whole.cases);
+            let overlaps = |(_, theirs): &&(&Path, Kept)| theirs.cases.intersection(&kept.cases).next().is_some();
             match same.clone().find(overlaps) {
-                Some((_, theirs)) if theirs.whole.cases.contains_all(&kept.whole.cases) => surplus += 1,
+                Some((_, theirs)) if contains_all(&theirs.cases, &kept.cases) => surplus += 1,
                 Some((other, _)) => {
                     let (folder, other) = (folder.to_owned(), (*other).to_owned());
                     return Err(MergeError::Overlap { folder, other, shard: kept.header.shard });
@@ -168,8 +166,8 @@ impl Merged {
         let mut total = Statistics::new(&self.header().runtimes);
         let mut elapsed = Duration::ZERO;
         for kept in &self.campaigns {
-            elapsed += kept.whole.statistics.elapsed;
-            total.add(kept.whole.statistics.clone());
+            elapsed += kept.statistics.elapsed;
+            total.add(kept.statistics.clone());
         }
         Statistics { elapsed, ..total }
     }
@@ -180,7 +178,7 @@ impl Merged {
         for kept in &self.campaigns {
             sources.entry(kept.header.source.to_string()).or_default().push(kept);
         }
-        let part = |kept: &Kept| (kept.header.shard, kept.whole.cases.len(), kept.has_ended);
+        let part = |kept: &Kept| (kept.header.shard, kept.statistics.cases, kept.has_ended);
         let origin = |campaigns: Vec<&Kept>| {
             let parts: Vec<_> = campaigns.iter().map(|kept| part(kept)).collect();
             Origin::new(campaigns[0].header.source.clone(), &parts)
@@ -188,48 +186,46 @@ impl Merged {
         sources.into_values().map(origin).collect()
     }
 
-    /// Writes the journals of all campaigns into a folder, which can then be merged with others.
+    /// Writes the campaigns into a folder, which can then be merged with others.
     ///
     /// # Errors
     /// If it cannot be written, or if something would be lost that is there.
     pub fn write(&self, folder: &Path) -> Result<(), MergeError> {
-        if !campaigns_in(folder)?.iter().all(|kept| self.covers(kept)) {
+        let _lock = checkpoint::lock(folder)?;
+        if !checkpoint::read(folder)?.iter().all(|kept| self.covers(kept)) {
             return Err(MergeError::Occupied { folder: folder.to_owned() });
         }
-        write_all(folder, &self.campaigns).map_err(|(path, error)| MergeError::Write { path, error })
+        Ok(checkpoint::write(folder, &self.campaigns)?)
     }
 
     /// Whether a campaign, or one that went on from it, is among these.
     fn covers(&self, kept: &Kept) -> bool {
-        let goes_on = |mine: &Kept| mine.header == kept.header && mine.whole.cases.contains_all(&kept.whole.cases);
+        let goes_on = |mine: &Kept| mine.header == kept.header && contains_all(&mine.cases, &kept.cases);
         self.campaigns.iter().any(goes_on)
     }
 }
 
-/// The campaigns in a folder, which need not be there.
-fn campaigns_in(folder: &Path) -> Result<Vec<Kept>, JournalError> {
-    match read_all(folder) {
-        Err(JournalError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
-        there => there,
-    }
+/// Whether all of some cases are among others.
+fn contains_all(all: &Ranges, some: &Ranges) -> bool {
+    some.iter().all(|range| all.gaps(range).next().is_none())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::campaign::journal::{Limits, Part};
-    use crate::campaign::ranges::Ranges;
+    use crate::campaign::Limits;
     use crate::runtime;
 
     /// A shard of a seed, with these of its cases.
     fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Kept {
         let ids = vec![runtime::select(Some("in-house")).unwrap().remove(0).id];
-        let cases = Ranges::try_from(cases.to_vec()).unwrap();
+        let cases: Ranges = cases.iter().map(|&(first, end)| first..end).collect();
         let mut statistics = Statistics::new(&ids);
-        (statistics.cases, statistics.elapsed) = (cases.len(), Duration::from_secs(cases.len()));
+        statistics.cases = cases.iter().map(|range| range.end - range.start).sum();
+        statistics.elapsed = Duration::from_secs(statistics.cases);
         let source = (serde_json::json!({ "seed": seed }), shard.parse().unwrap());
         let header = Header::new(source, ids, String::new(), vec![], false);
-        Kept::new(header, Limits::default(), Part { cases, statistics })
+        Kept { header, limits: Limits::default(), cases, statistics, has_ended: true }
     }
 
     fn merge(all: &[Kept]) -> Result<Merged, String> {
@@ -260,6 +256,22 @@ mod tests {
             let again = merge(&[&merged.campaigns[..], &all[..3]].concat()).unwrap();
             assert_eq!(format!("{:?}", again.campaigns), format!("{:?}", merged.campaigns));
         }
+    }
+
+    #[test]
+    fn a_folder_takes_several_campaigns_unless_it_is_in_use() {
+        let merged = Merged::of(vec![
+            (Path::new("one"), shard(7, "1/2", &[(0, 100)])),
+            (Path::new("other"), shard(8, "1/1", &[(0, 5), (7, 9)])),
+        ]);
+        let (merged, folder) = (merged.unwrap(), tempfile::tempdir().unwrap());
+        let lock = checkpoint::lock(folder.path()).unwrap();
+        let error = merged.write(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is in use by another campaign"), "{error}");
+        drop(lock);
+        merged.write(folder.path()).unwrap();
+        let again = Merged::read(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(format!("{:?}", again.campaigns), format!("{:?}", merged.campaigns));
     }
 
     #[test]

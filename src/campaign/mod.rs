@@ -1,13 +1,11 @@
 //! The loop: generate cases, execute them on every runtime, judge, count.
 
 mod batch;
+mod checkpoint;
 mod coverage;
 mod examine;
-mod form;
-mod journal;
 mod merge;
 mod quarantine;
-mod ranges;
 mod schedule;
 mod source;
 mod statistics;
@@ -17,20 +15,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
 pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
-pub use journal::{Header, Journal, JournalError, Kept, Limits, Manner, Opened};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
-pub use ranges::Ranges;
 pub(crate) use schedule::Failures;
 pub use schedule::{Scheduler, execute_in_one};
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 pub use together::{simplify, traits_of, wrong_together};
 
+use rangemap::RangeSet;
+
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
+
+/// Cases by their number.
+pub type Ranges = RangeSet<u64>;
+
+/// How a map with any keys is written: JSON has no keys but text, so it is a list of pairs.
+type Pairs = serde_with::As<Vec<(serde_with::Same, serde_with::Same)>>;
 
 /// What a campaign is to do.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
@@ -84,7 +89,7 @@ pub enum CampaignError {
     #[error(transparent)]
     Open(#[from] OpenError),
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    Checkpoint(#[from] CheckpointError),
 }
 
 /// What the threads of a campaign share.
@@ -92,48 +97,46 @@ struct Shared<'a> {
     /// `None` until there is something.
     total: Option<Statistics>,
     /// `None` if nothing is to be kept.
-    journal: Option<&'a mut Journal>,
+    checkpoint: Option<&'a mut Checkpoint>,
 }
 
 impl Shared<'_> {
     /// Counts a block of cases and keeps it.
-    fn add(&mut self, cases: &Ranges, block: Statistics, ids: &[RuntimeId]) -> Result<&Statistics, JournalError> {
+    fn add(&mut self, cases: &Ranges, block: Statistics, ids: &[RuntimeId]) -> Result<&Statistics, CheckpointError> {
         let total = self.total.get_or_insert_with(|| Statistics::new(ids));
-        if let Some(journal) = &mut self.journal
-            && let Err(error) = journal.keep(cases, &block, total)
-        {
-            // Nothing may be written after a line that is torn.
-            self.journal = None;
-            return Err(error);
-        }
+        let has_new_kinds = block.groups.keys().any(|group| !total.groups.contains_key(group));
         total.add(block);
+        if let Some(checkpoint) = &mut self.checkpoint {
+            checkpoint.keep(cases, total, has_new_kinds)?;
+        }
         Ok(total)
     }
 }
 
 /// Runs a campaign until its end or until it is to stop. Cases under way are then finished if the stop has a grace, and
 /// those that are not are left to whoever resumes it. `progress` is called after every block and a few times a second, from
-/// the start, with what there is so far. What the journal holds counts as run, and all that is run is kept in it.
+/// the start, with what there is so far. What the checkpoint holds counts as run, and all that is run is kept in it.
 ///
 /// The cases are those of the source from the one to begin with on, without a gap unless cases under way were given up, so
 /// that a campaign of as many cases is the same on every machine.
 ///
 /// # Errors
-/// If a runtime cannot be opened, or the journal cannot be written.
+/// If a runtime cannot be opened, or the checkpoint cannot be written.
 pub fn run(
     options: &Options,
-    journal: Option<&mut Journal>,
+    checkpoint: Option<&mut Checkpoint>,
     open: Opener,
     stop: &Stop,
     progress: &(dyn Fn(&Statistics) + Sync),
 ) -> Result<Statistics, CampaignError> {
-    let total = journal.as_ref().map(|journal| journal.counted().clone());
-    let done = journal.as_ref().map(|journal| journal.done().clone()).unwrap_or_default();
+    let total = checkpoint.as_ref().map(|checkpoint| checkpoint.counted().clone());
+    let done = checkpoint.as_ref().map(|checkpoint| checkpoint.done().clone()).unwrap_or_default();
     let (started, earlier) = (Instant::now(), total.as_ref().map_or(Duration::ZERO, |total| total.elapsed));
     let elapsed = || earlier + started.elapsed();
     let most = (BLOCK * options.batch as u64).max(LEAST);
-    let next = AtomicU64::new(done.first_missing().max(options.from));
-    let shared = Mutex::new(Shared { total, journal });
+    let first = done.gaps(&(options.from..u64::MAX)).next().map_or(options.from, |gap| gap.start);
+    let next = AtomicU64::new(first);
+    let shared = Mutex::new(Shared { total, checkpoint });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let threads = options.threads.max(1);
     let quarantine: OnceLock<Quarantine> = OnceLock::new();
@@ -159,7 +162,7 @@ pub fn run(
                 break;
             }
             let began = Instant::now();
-            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(index)).collect();
+            let wanted: Vec<u64> = (first..end).filter(|&index| !done.contains(&index)).collect();
             let block = options.source.cases(&wanted);
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
@@ -176,7 +179,7 @@ pub fn run(
             let mut cases = Ranges::default();
             for ((index, generated), examination) in wanted.into_iter().zip(&block).zip(examinations) {
                 local.count(generated, &ids, &examination, options.known);
-                cases.add(index..index + 1);
+                cases.insert(index..index + 1);
             }
             for ((runtime, what), batch) in scheduler.take_found() {
                 local.add_batch(runtime, what, batch);
@@ -243,9 +246,10 @@ pub fn run(
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);
     }
-    let Shared { total, journal } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    journal.map_or(Ok(()), Journal::write_pending)?;
-    Ok(total.unwrap_or_else(|| Statistics::new(&[])))
+    let Shared { total, checkpoint } = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let total = total.unwrap_or_else(|| Statistics::new(&[]));
+    checkpoint.map_or(Ok(()), |checkpoint| checkpoint.save(&total))?;
+    Ok(total)
 }
 
 /// Does something when it is left, however that is.

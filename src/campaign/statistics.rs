@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::coverage::Coverage;
 use super::examine::Examination;
 use super::schedule::mismatches;
 use super::together::traits_of;
-use super::{Reduced, form};
+use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, Expectation, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
@@ -58,15 +58,15 @@ pub struct Statistics {
     /// In the order in which the runtimes are listed.
     pub runtimes: Vec<RuntimeStatistics>,
     /// Mismatches that no known defect explains, the most severe first.
-    #[serde(with = "form::groups")]
-    pub groups: BTreeMap<(Mismatch, Features), Group>,
+    #[serde(serialize_with = "write_groups", deserialize_with = "read_groups")]
+    pub groups: Groups,
     /// Mismatches that a known defect explains, by its place among those that the campaign was given.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
     /// Batches of cases that go wrong though each case is right alone, by the place of the runtime, by what is wrong, and by
     /// the traits of the cases.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     pub batches: BTreeMap<(usize, String, String), Vec<Case>>,
     pub times: Times,
 }
@@ -115,16 +115,16 @@ impl Times {
 pub struct RuntimeStatistics {
     pub id: RuntimeId,
     pub agreed: u64,
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     pub tolerated: BTreeMap<Tolerance, u64>,
     /// Cases in which nothing is wrong but what it does so by design.
     pub by_design: u64,
     pub wrong: u64,
     /// Cases that it refuses as it must, by the rule that is broken and the reason that it gives.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     pub refusals: BTreeMap<Rule, Refusals>,
     /// By operator, version and type of the data, and by what is lacking.
-    #[serde(with = "form::pairs")]
+    #[serde(with = "Pairs")]
     pub unsupported: BTreeMap<Tally, u64>,
     /// Failures in words that no table knows, wherever they were counted, with the shortest such message.
     pub unclassified: u64,
@@ -196,6 +196,19 @@ impl Group {
     pub fn new(case: Case, count: u64) -> Group {
         Group { text: case.to_string(), case, count }
     }
+}
+
+/// Groups of mismatches, each under its mismatch and the features of its case.
+type Groups = BTreeMap<(Mismatch, Features), Group>;
+
+/// As a list, without the features, which are those of the case.
+fn write_groups<S: Serializer>(groups: &Groups, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(groups.iter().map(|((mismatch, _), group)| (mismatch, &group.case, group.count)))
+}
+
+fn read_groups<'de, D: Deserializer<'de>>(from: D) -> Result<Groups, D::Error> {
+    let groups = Vec::<(Mismatch, Case, u64)>::deserialize(from)?.into_iter();
+    Ok(groups.map(|(mismatch, case, count)| ((mismatch, Features::of(&case)), Group::new(case, count))).collect())
 }
 
 impl Statistics {
@@ -311,13 +324,6 @@ impl Statistics {
         }
     }
 
-    /// Whether this was counted of these runtimes, with so many triggers of known defects.
-    pub(super) fn is_of(&self, ids: &[RuntimeId], triggers: usize) -> bool {
-        self.runtimes.iter().map(|runtime| &runtime.id).eq(ids)
-            && self.coverage.is_of(ids.len())
-            && self.explained.keys().all(|&place| place < triggers)
-    }
-
     /// Keeps a batch of cases, if there is none yet like it that is as small.
     pub(super) fn add_batch(&mut self, runtime: usize, what: String, batch: Vec<Case>) {
         let order = |batch: &[Case]| {
@@ -379,7 +385,7 @@ fn add_counts<K: Ord>(mine: &mut BTreeMap<K, u64>, theirs: BTreeMap<K, u64>) {
 
 /// Adds mismatches to their group. Its case is the shortest, or the first in the alphabet of these, so it does not
 /// depend on the order in which cases come.
-fn add_group(groups: &mut BTreeMap<(Mismatch, Features), Group>, key: (Mismatch, Features), new: Group) {
+fn add_group(groups: &mut Groups, key: (Mismatch, Features), new: Group) {
     match groups.entry(key) {
         Entry::Vacant(vacant) => {
             vacant.insert(new);

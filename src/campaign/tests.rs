@@ -8,7 +8,7 @@ use super::*;
 use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
 use crate::runtime::liar::{self, Fault};
-use crate::runtime::{self, Execution, Gap, NativeType, Outcome};
+use crate::runtime::{self, Execution, Gap, NativeType, Outcome, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
 
 /// A campaign without known issues, of so many cases or without end.
@@ -96,19 +96,19 @@ fn a_stopped_campaign_keeps_what_it_has() {
     assert_eq!(statistics.valid + statistics.invalid + statistics.unspecified, statistics.cases);
 }
 
-/// A campaign with a journal in a folder, up to a number of cases or until at least `stop_at` are run.
-fn with_journal(folder: &std::path::Path, resumes: bool, threads: usize, cases: u64, stop_at: u64) -> Statistics {
+/// A campaign with a checkpoint in a folder, up to a number of cases or until at least `stop_at` are run.
+fn with_checkpoint(folder: &std::path::Path, resumes: bool, threads: usize, cases: u64, stop_at: u64) -> Statistics {
     let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::panics_on_zero])?]);
     let ids: Vec<_> = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
     let known = known_trigger();
     let triggers = known.iter().map(|_| "a known issue".to_owned()).collect();
     let header = Header::new(("a test".into(), Shard::WHOLE), ids, String::new(), triggers, false);
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
-    let mut journal = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
+    let mut checkpoint = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
     let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
     let options = Options { batch: 1, known: &known, ..options(&source, Some(cases), threads) };
-    let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), journal.done().len());
-    let statistics = run(&options, Some(&mut journal), &open, &stop, &|so_far| {
+    let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), checkpoint.counted().cases);
+    let statistics = run(&options, Some(&mut checkpoint), &open, &stop, &|so_far| {
         if so_far.cases >= stop_at {
             stop.ask();
         }
@@ -161,25 +161,25 @@ fn assert_same(one: &Statistics, other: &Statistics) {
 #[test]
 fn a_resumed_campaign_comes_to_the_same() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let whole = with_journal(folders[0].path(), false, 2, 2000, u64::MAX);
+    let whole = with_checkpoint(folders[0].path(), false, 2, 2000, u64::MAX);
     assert!(whole.explained.values().sum::<u64>() > 0 && whole.groups.len() > 10);
     let folder = folders[1].path();
-    let stopped = with_journal(folder, false, 3, 2000, 640);
+    let stopped = with_checkpoint(folder, false, 3, 2000, 640);
     assert!((640..2000).contains(&stopped.cases), "{}", stopped.cases);
-    let further = with_journal(folder, true, 1, 2000, 1200);
+    let further = with_checkpoint(folder, true, 1, 2000, 1200);
     assert!((1200..2000).contains(&further.cases) && further.elapsed >= stopped.elapsed, "{}", further.cases);
-    let resumed = with_journal(folder, true, 2, 2000, u64::MAX);
+    let resumed = with_checkpoint(folder, true, 2, 2000, u64::MAX);
     assert_same(&resumed, &whole);
     // There is nothing left to do.
-    assert_same(&with_journal(folder, true, 2, 2000, u64::MAX), &whole);
+    assert_same(&with_checkpoint(folder, true, 2, 2000, u64::MAX), &whole);
 }
 
 #[test]
 fn a_limit_within_a_block_can_be_raised() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let whole = with_journal(folders[0].path(), false, 2, 1000, u64::MAX);
+    let whole = with_checkpoint(folders[0].path(), false, 2, 1000, u64::MAX);
     let cases = [100, 101, 130, 700, 1000];
-    let parts = cases.map(|cases| with_journal(folders[1].path(), cases > 100, 2, cases, u64::MAX));
+    let parts = cases.map(|cases| with_checkpoint(folders[1].path(), cases > 100, 2, cases, u64::MAX));
     assert_eq!(parts.each_ref().map(|part| part.cases), cases);
     assert_same(&parts[4], &whole);
 }

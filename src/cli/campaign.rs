@@ -9,7 +9,7 @@ use super::conclusion::{self, Came, rate, unsupported};
 use super::progress::Progress;
 use super::{Ending, stop_on_signals};
 use crate::campaign::{
-    self, Header, JournalError, Kept, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Shard, Sharded,
+    self, CheckpointError, Header, Kept, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Shard, Sharded,
     Source, Statistics, Stream, Trigger,
 };
 use crate::case::Generator;
@@ -58,14 +58,14 @@ pub(super) struct Common {
     /// Go on with the campaign in the folder, which was killed or stopped
     #[arg(long)]
     resume: bool,
-    /// Start anew, though the campaign in the folder was not brought to its end
+    /// Start over, though the campaign in the folder was not brought to its end
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
 }
 
 impl Common {
-    /// Opens the journal in the folder.
-    pub(super) fn journal(&self) -> Result<Opened, JournalError> {
+    /// Opens the checkpoint in the folder.
+    pub(super) fn checkpoint(&self) -> Result<Opened, CheckpointError> {
         let manner = match (self.resume, self.restart) {
             (true, _) => Manner::Resume,
             (false, true) => Manner::Restart,
@@ -75,8 +75,8 @@ impl Common {
     }
 
     /// The shard: if none is given, that of the campaign that is gone on with.
-    pub(super) fn shard(&self, journal: &Opened) -> Shard {
-        self.shard.or(journal.kept().map(|kept| kept.header.shard)).unwrap_or_default()
+    pub(super) fn shard(&self, opened: &Opened) -> Shard {
+        self.shard.or(opened.kept().map(|kept| kept.header.shard)).unwrap_or_default()
     }
 }
 
@@ -105,22 +105,22 @@ pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let journal = arguments.common.journal()?;
-    let (seed, operators, limits) = arguments.with(journal.kept());
+    let opened = arguments.common.checkpoint()?;
+    let (seed, operators, limits) = arguments.with(opened.kept());
     let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
     let described = json!({ "seed": seed, "operators": names });
     let ledger = Ledger::load()?;
     let source = stream(&ledger, operators, seed);
-    let shard = arguments.common.shard(&journal);
+    let shard = arguments.common.shard(&opened);
     let what = if shard == Shard::WHOLE { format!("Seed {seed}") } else { format!("Seed {seed}, shard {shard}") };
     let plan = Planned { source: &source, described, shard, from: 0, limits, what };
-    Ok(conduct(&plan, &arguments.common, &ledger, journal)?.ending)
+    Ok(conduct(&plan, &arguments.common, &ledger, opened)?.ending)
 }
 
 /// The cases that are to be run.
 pub(super) struct Planned<'a> {
     pub(super) source: &'a dyn Source,
-    /// The source as the journal tells it from others.
+    /// The source as the checkpoint tells it from others.
     pub(super) described: Value,
     /// The part of the source that is run.
     pub(super) shard: Shard,
@@ -146,11 +146,11 @@ const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1)
 
 /// Runs cases with progress until the end, a signal or the end of the time; minimizes mismatches, shows the result, and saves
 /// new findings and what other commands read.
-pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal: Opened) -> anyhow::Result<Conducted> {
+pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: Opened) -> anyhow::Result<Conducted> {
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let conclusion = &common.conclusion;
     let rows = conclusion.runtimes.select()?;
-    let earlier = journal.kept().map_or(Duration::ZERO, Kept::elapsed);
+    let earlier = opened.kept().map_or(Duration::ZERO, Kept::elapsed);
     let left = plan.limits.time.map(|time| time.saturating_sub(earlier));
     let signals = stop_on_signals()?;
     // What is only to be minimized takes what it takes.
@@ -162,7 +162,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     let limits = conclusion.runtimes.limits();
     // Opened once here, so that provisioning and its errors come before anything else.
     let mut probe = Probe::new(conclusion.runtimes.open_until(&rows, &limits, &signals)?);
-    let opened = probe.ids();
+    let ids = probe.ids();
     let (owners, known) = ledger.owned_triggers(&mut probe);
     drop(probe);
     if signals.was_asked() {
@@ -171,8 +171,8 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     }
     let cases = (plan.described.clone(), plan.shard);
     let owners = owners.into_iter().map(|known| known.id.clone()).collect();
-    let header = Header::new(cases, opened.clone(), ledger.checksum(), owners, common.ignore_known);
-    let mut journal = journal.start(header.clone(), plan.limits)?;
+    let header = Header::new(cases, ids.clone(), ledger.checksum(), owners, common.ignore_known);
+    let mut checkpoint = opened.start(header.clone(), plan.limits)?;
     let threads = conclusion.threads();
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
@@ -184,7 +184,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
         expected: &known,
         known: if common.ignore_known { &[] } else { &known },
     };
-    let names: Vec<String> = opened.iter().map(RuntimeId::with_version).collect();
+    let names: Vec<String> = ids.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
     let progress = Progress::new();
     let show = |so_far: &Statistics| {
@@ -198,13 +198,13 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, journal:
     // Nothing is run where the time is up already.
     let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
-    let mut statistics = campaign::run(&options, Some(&mut journal), &open, &for_cases, &show)?;
+    let mut statistics = campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show)?;
     progress.finish();
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_minimizing);
     let triaged = conclusion.triage(&statistics, &open, &for_minimizing)?;
     let cpu = cpu_time().saturating_sub(cpu_before);
     let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
-    journal.end(cpu, is_whole)?;
+    checkpoint.end(cpu, is_whole)?;
     statistics.times.cpu += cpu;
     let origin = Origin::new(plan.described.clone(), &[(plan.shard, statistics.cases, is_whole)]);
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_the_rest);

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// The least severe finding that is a failure [default: any new one]
     #[arg(long, value_name = "SEVERITY", value_enum)]
     fail_on: Option<Severity>,
-    /// The folder for what came of it: summary, findings, coverage, and the journal
+    /// The folder for what came of it: summary, findings, coverage, and the checkpoint
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     pub(super) output: PathBuf,
 }

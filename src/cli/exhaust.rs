@@ -64,15 +64,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         "max_target_rank": bounds.max_target_rank,
     });
     let (common, from) = (&arguments.common, arguments.from);
-    let journal = common.journal()?;
-    let shard = common.shard(&journal);
+    let opened = common.checkpoint()?;
+    let shard = common.shard(&opened);
     let held = shard.share_of(space);
     let planned =
         held.checked_sub(from).with_context(|| format!("--from {from} is past the {held} cases of shard {shard}"))?;
     let what = format!("The space holds {space} cases, shard {shard} {held} of them, to run {planned}");
     let limits = Limits { cases: Some(space), time: None };
     let plan = Planned { source: &bounds, described, shard, from, limits, what };
-    let conducted = conduct(&plan, common, &Ledger::load()?, journal)?;
+    let conducted = conduct(&plan, common, &Ledger::load()?, opened)?;
     if conducted.cases >= planned {
         println!("\nAll {planned} planned cases were run: {from} to {held} of the {held} of the shard.");
     } else {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::panic::resume_unwind;
 use std::slice;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,6 +13,7 @@ use crate::case::{Case, Features, Generated};
 use crate::model;
 use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::tensor::ElementType;
+use crate::threads;
 use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
 /// How a change is to be taken. The worst first.
@@ -192,10 +192,7 @@ fn on_threads(
         let hasty = Pair::new((options.open)(options.limit.min(HASTY))?);
         work(&mut Thread { options, hasty, patient: None, confirmed: BTreeSet::new() })
     };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(thread)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-    })
+    threads::on_threads(options.threads, thread).map(drop)
 }
 
 impl Comparison {

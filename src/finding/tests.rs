@@ -34,7 +34,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         cases: Some(12_000),
         reserve: &|_| Duration::ZERO,
         threads: 2,
-        company: 64,
+        batch: 64,
         expected: known,
         known,
     };

@@ -1,7 +1,6 @@
 //! Triage: telling a new defect from those that are known, and bringing many mismatches down to few findings.
 
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +10,7 @@ use super::{Extent, Finding, Probe, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
 use crate::runtime::{OpenError, Stop};
+use crate::threads::on_threads;
 use crate::verdict::Mismatch;
 
 /// Sorts mismatches into known defects and new ones, one at a time.
@@ -119,7 +119,7 @@ pub fn triage(
     // The longest work first, so that no thread is left alone with it.
     let mut work: Vec<_> = mismatches.into_iter().collect();
     work.sort_by_key(|(_, groups)| groups.len());
-    let threads = threads.clamp(1, work.len().max(1));
+    let threads = threads.min(work.len());
     let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let thread = || -> Result<Triaged, OpenError> {
@@ -135,13 +135,8 @@ pub fn triage(
         }
         Ok(triaged)
     };
-    let parts: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(thread)).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    });
     let mut whole = Triaged::default();
-    for part in parts {
-        let part = part?;
+    for part in on_threads(threads, thread)? {
         whole.findings.extend(part.findings);
         whole.unsorted.extend(part.unsorted);
     }

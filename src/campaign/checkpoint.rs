@@ -1,0 +1,351 @@
+//! The checkpoint of a campaign: what was counted so far, on disk, so that a campaign that was killed can go on.
+//!
+//! It is one file, and is written as a whole. Cases that were counted after it was written are run again by whoever resumes
+//! the campaign, with the same result. A folder into which campaigns were merged has them side by side in the file.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Ranges;
+use super::source::Shard;
+use super::statistics::Statistics;
+use crate::files::sha256;
+use crate::runtime::RuntimeId;
+
+/// The file in the folder of a campaign.
+const FILE: &str = "checkpoint.json";
+
+/// The file beside it that is written first, and then takes its place. A kill may leave it there until the next time.
+const NEW: &str = "checkpoint.json.new";
+
+/// The file beside it that is locked by whoever writes it: a lock on the file itself would end when that is replaced.
+const LOCK: &str = "checkpoint.lock";
+
+/// What stands before the checksum of the campaigns, with the number of this format, and what stands between the two.
+const HEAD: (&str, &str) = (r#"{"format":1,"sha256":""#, r#"","campaigns":"#);
+
+/// At least so long after the file was written it is written again.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// The same, where mismatches of a new kind are to be kept.
+const SHORT_PAUSE: Duration = Duration::from_millis(200);
+
+/// The pause is at least so many times as long as it took to write the file.
+const SHARE: u32 = 50;
+
+/// What a campaign is. What is not in it does not change the counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of the program that wrote it.
+    pub(super) program: String,
+    /// Where the cases come from, in words of the caller's own.
+    pub source: Value,
+    /// Which of these cases they are. Cases are counted within it.
+    pub shard: Shard,
+    pub runtimes: Vec<RuntimeId>,
+    /// The checksum of the known issues.
+    pub ledger: String,
+    /// The known issue that each trigger on these runtimes is of.
+    pub triggers: Vec<String>,
+    pub ignore_known: bool,
+}
+
+/// When a campaign is to end, whichever comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    pub cases: Option<u64>,
+    pub time: Option<Duration>,
+}
+
+/// What is to be done about the campaign that is in the folder already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// It is overwritten if its campaign was brought to its end.
+    Begin,
+    /// It is overwritten.
+    Restart,
+    /// It is gone on with.
+    Resume,
+}
+
+/// Why a checkpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    #[error("{folder} is in use by another campaign: wait for its end, or choose another --output")]
+    InUse { folder: PathBuf },
+    #[error(
+        "{folder} holds a campaign that was not brought to its end: go on with --resume, or start over with --restart or \
+         another --output"
+    )]
+    Unended { folder: PathBuf },
+    #[error("{folder} holds no campaign to go on with: start one without --resume")]
+    Nothing { folder: PathBuf },
+    #[error(
+        "{folder} holds several campaigns that were merged: go on with each in its own folder, and merge them again, or \
+         start over with another --output"
+    )]
+    Merged { folder: PathBuf },
+    #[error(
+        "{folder} holds another campaign: {differences}; give what it was given, or start over with --restart or another \
+         --output"
+    )]
+    Another { folder: PathBuf, differences: String },
+    #[error("{path}: {reason}; start over with --restart or another --output")]
+    Damaged { path: PathBuf, reason: String },
+    #[error("{path} cannot be read: {error}")]
+    Read { path: PathBuf, error: io::Error },
+    #[error(
+        "{path} cannot be written: {error}; what it holds is kept, and a campaign goes on with --resume once there is room"
+    )]
+    Write { path: PathBuf, error: io::Error },
+}
+
+/// What the checkpoint of a campaign holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    pub header: Header,
+    /// Those that were asked for last.
+    pub limits: Limits,
+    /// The cases that were counted.
+    pub(super) cases: Ranges,
+    pub(super) statistics: Statistics,
+    pub(super) has_ended: bool,
+}
+
+/// The checkpoint in a folder that nobody else can use, not yet written to.
+#[derive(Debug)]
+pub struct Opened {
+    folder: PathBuf,
+    lock: File,
+    kept: Option<Kept>,
+}
+
+/// The checkpoint of a campaign that is run.
+#[derive(Debug)]
+pub struct Checkpoint {
+    folder: PathBuf,
+    /// Held until the end.
+    _lock: File,
+    kept: Kept,
+    /// Whether mismatches of a new kind are not yet written.
+    is_urgent: bool,
+    /// When the file was written, and how long that took.
+    written: Instant,
+    took: Duration,
+}
+
+impl Header {
+    /// The version of this program.
+    pub const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+
+    pub fn new(
+        (source, shard): (Value, Shard),
+        runtimes: Vec<RuntimeId>,
+        ledger: String,
+        triggers: Vec<String>,
+        ignore_known: bool,
+    ) -> Header {
+        let program = Header::PROGRAM.to_owned();
+        Header { program, source, shard, runtimes, ledger, triggers, ignore_known }
+    }
+
+    /// The header of a campaign that is this one in all but its cases, which are those of another.
+    pub(super) fn with_cases_of(&self, other: &Header) -> Header {
+        Header { source: other.source.clone(), shard: other.shard, ..self.clone() }
+    }
+
+    /// What another has otherwise, in words; empty if nothing.
+    pub(super) fn differences(&self, other: &Header) -> String {
+        let runtimes = |header: &Header| {
+            let names: Vec<String> = header.runtimes.iter().map(RuntimeId::with_version).collect();
+            names.join(", ")
+        };
+        let known = |header: &Header| format!("{} triggers, checksum {:.12}", header.triggers.len(), header.ledger);
+        let rows = [self, other].map(|header| {
+            [
+                ("the version of crosscheck is", header.program.clone()),
+                ("its cases are", header.source.to_string()),
+                ("its shard is", header.shard.to_string()),
+                ("its runtimes are", runtimes(header)),
+                ("its known issues are", known(header)),
+                ("--ignore-known is", header.ignore_known.to_string()),
+            ]
+        });
+        let [theirs, mine] = rows;
+        let pairs = theirs.into_iter().zip(mine).filter(|(theirs, mine)| theirs != mine);
+        let words = pairs.map(|((name, theirs), (_, mine))| format!("{name} {theirs} and not {mine}"));
+        words.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Kept {
+    /// How long the campaign took so far.
+    pub fn elapsed(&self) -> Duration {
+        self.statistics.elapsed
+    }
+}
+
+/// The campaigns in a folder: one, several if they were merged, or none.
+///
+/// # Errors
+/// If the file cannot be read, or is damaged.
+pub(super) fn read(folder: &Path) -> Result<Vec<Kept>, CheckpointError> {
+    let path = folder.join(FILE);
+    match fs::read(&path) {
+        Ok(bytes) => parse(&bytes).map_err(|reason| CheckpointError::Damaged { path, reason }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(error) => Err(CheckpointError::Read { path, error }),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Vec<Kept>, String> {
+    let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let rest = text.strip_prefix(HEAD.0).ok_or("it is damaged, or another version of crosscheck wrote it")?;
+    let parts = rest.strip_suffix("}\n").and_then(|rest| rest.split_once(HEAD.1));
+    let (_, campaigns) =
+        parts.filter(|(sum, campaigns)| *sum == sha256(campaigns.as_bytes())).ok_or("it is damaged")?;
+    serde_json::from_str(campaigns).map_err(|error| error.to_string())
+}
+
+/// Writes campaigns into a folder that is locked, in place of those that are there.
+///
+/// # Errors
+/// If the file cannot be written; what stood there before is then unchanged.
+pub(super) fn write(folder: &Path, campaigns: &[Kept]) -> Result<(), CheckpointError> {
+    let (path, new) = (folder.join(FILE), folder.join(NEW));
+    let write = || {
+        let campaigns = serde_json::to_string(campaigns)?;
+        let (before, between) = HEAD;
+        let mut file = File::create(&new)?;
+        writeln!(file, "{before}{}{between}{campaigns}}}", sha256(campaigns.as_bytes()))?;
+        file.sync_data()?;
+        fs::rename(&new, &path)
+    };
+    write().map_err(|error| CheckpointError::Write { path, error })
+}
+
+/// Keeps all others from writing campaigns into a folder, as long as the file is open.
+///
+/// # Errors
+/// If somebody else does that, or if the folder cannot be written to.
+pub(super) fn lock(folder: &Path) -> Result<File, CheckpointError> {
+    let path = folder.join(LOCK);
+    let open = || fs::create_dir_all(folder).and_then(|()| File::create(&path));
+    let locked = open().map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => CheckpointError::InUse { folder: folder.to_owned() },
+        TryLockError::Error(error) => CheckpointError::Write { path, error },
+    })
+}
+
+impl Opened {
+    /// Opens the checkpoint in the folder of a campaign, and reads it if that is the manner.
+    ///
+    /// # Errors
+    /// If another campaign has it, if it is damaged, or if it holds what the manner does not go with.
+    pub fn open(folder: &Path, manner: Manner) -> Result<Opened, CheckpointError> {
+        let resumes = manner == Manner::Resume;
+        if resumes && !folder.join(FILE).exists() {
+            return Err(CheckpointError::Nothing { folder: folder.to_owned() });
+        }
+        let lock = lock(folder)?;
+        let mut all = if manner == Manner::Restart { vec![] } else { read(folder)? };
+        let folder = folder.to_owned();
+        match (all.pop(), &all[..]) {
+            (None, _) if resumes => Err(CheckpointError::Nothing { folder }),
+            (Some(_), [_, ..]) => Err(CheckpointError::Merged { folder }),
+            (Some(kept), []) if !resumes && !kept.has_ended => Err(CheckpointError::Unended { folder }),
+            (kept, _) => Ok(Opened { folder, lock, kept: kept.filter(|_| resumes) }),
+        }
+    }
+
+    /// What there is to go on with.
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    /// Begins a campaign, or goes on with it, and writes that.
+    ///
+    /// # Errors
+    /// If the folder holds another campaign, or cannot be written to.
+    pub fn start(self, header: Header, limits: Limits) -> Result<Checkpoint, CheckpointError> {
+        let Opened { folder, lock, kept } = self;
+        let kept = if let Some(kept) = kept {
+            let differences = kept.header.differences(&header);
+            if !differences.is_empty() {
+                return Err(CheckpointError::Another { folder, differences });
+            }
+            Kept { limits, has_ended: false, ..kept }
+        } else {
+            let statistics = Statistics::new(&header.runtimes);
+            Kept { header, limits, cases: Ranges::new(), statistics, has_ended: false }
+        };
+        let (written, took) = (Instant::now(), Duration::ZERO);
+        let mut checkpoint = Checkpoint { folder, _lock: lock, kept, is_urgent: false, written, took };
+        checkpoint.write()?;
+        Ok(checkpoint)
+    }
+}
+
+impl Checkpoint {
+    /// The cases that were counted.
+    pub fn done(&self) -> &Ranges {
+        &self.kept.cases
+    }
+
+    /// What was counted of them when the checkpoint was written last.
+    pub fn counted(&self) -> &Statistics {
+        &self.kept.statistics
+    }
+
+    /// Takes in that some cases were counted as well: `total` is what was counted of all of them, `is_urgent` whether there
+    /// are mismatches of a new kind. The file is written if its time has come.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&mut self, cases: &Ranges, total: &Statistics, is_urgent: bool) -> Result<(), CheckpointError> {
+        self.kept.cases.extend(cases.iter().cloned());
+        self.is_urgent |= is_urgent;
+        if self.written.elapsed() < pause(self.is_urgent, self.took) { Ok(()) } else { self.save(total) }
+    }
+
+    /// Writes the file, with what was counted of all cases that were taken in.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save(&mut self, total: &Statistics) -> Result<(), CheckpointError> {
+        self.kept.statistics = total.clone();
+        self.write()
+    }
+
+    /// Writes the CPU time that the campaign took since it was begun or gone on with, and whether it was brought to its end.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn end(mut self, cpu: Duration, is_whole: bool) -> Result<(), CheckpointError> {
+        self.kept.statistics.times.cpu += cpu;
+        self.kept.has_ended = is_whole;
+        self.write()
+    }
+
+    fn write(&mut self) -> Result<(), CheckpointError> {
+        let began = Instant::now();
+        write(&self.folder, slice::from_ref(&self.kept))?;
+        (self.is_urgent, self.written, self.took) = (false, Instant::now(), began.elapsed());
+        Ok(())
+    }
+}
+
+/// How long the file is left alone after it was written, which took so long.
+fn pause(is_urgent: bool, took: Duration) -> Duration {
+    (if is_urgent { SHORT_PAUSE } else { PAUSE }).max(took * SHARE)
+}
+
+#[cfg(test)]
+mod tests;
