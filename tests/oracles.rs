@@ -5,10 +5,10 @@ mod program;
 use std::collections::BTreeSet;
 use std::fs;
 
-use clap::ValueEnum;
 use onnx_crosscheck::verdict::Discrepancy;
 use program::crosscheck;
 use serde_json::Value;
+use strum::VariantArray;
 
 /// What is planted besides, and is no finding: the runtime is right, or what it does is tolerated.
 const NO_FINDING: [&str; 2] = ["right", "nan-payload"];
@@ -67,7 +67,7 @@ impl Campaign {
 
 #[test]
 fn every_discrepancy_is_found_where_its_fault_is_planted_and_no_other_is() {
-    let kinds = Discrepancy::value_variants().iter().map(|discrepancy| discrepancy.id());
+    let kinds = Discrepancy::VARIANTS.iter().map(|discrepancy| discrepancy.id());
     let rows = kinds.map(|kind| (kind, BTreeSet::from([kind]))).chain(NO_FINDING.map(|name| (name, BTreeSet::new())));
     let wrong = rows.filter_map(|(name, kinds)| {
         let campaign = Campaign::run(name);

@@ -9,7 +9,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::{KnownBatch, Probe, Signature, minimize};
@@ -18,7 +17,7 @@ use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Mismatch};
+use crate::verdict::Mismatch;
 
 /// Every known issue.
 #[derive(Clone, Debug, Default)]
@@ -387,9 +386,7 @@ impl Known {
         let mut parts = self.signature.split(" | ");
         let mut next = || parts.next().unwrap_or_default();
         let (runtime, operator, discrepancies) = (next(), self.case().operator.name, (next(), next()).1);
-        let discrepancies = discrepancies
-            .split('+')
-            .filter_map(|id| Discrepancy::value_variants().iter().find(|d| d.id() == id).copied());
+        let discrepancies = discrepancies.split('+').filter_map(|id| id.parse().ok());
         Mismatch {
             discrepancies: discrepancies.collect(),
             operator,
