@@ -5,6 +5,7 @@ mod program;
 use std::collections::BTreeSet;
 use std::fs;
 
+use onnx_crosscheck::finding::Signature;
 use onnx_crosscheck::verdict::Discrepancy;
 use program::crosscheck;
 use serde_json::Value;
@@ -35,11 +36,12 @@ impl Campaign {
         Campaign { code, printed, summary, markdown: read("summary.md") }
     }
 
-    /// The kinds of its findings: the third part of each signature.
-    fn kinds(&self) -> BTreeSet<&str> {
+    /// The kinds of its findings, by their signatures.
+    fn kinds(&self) -> BTreeSet<&'static str> {
         let findings = ["new", "not_minimized"].into_iter().filter_map(|part| self.summary[part].as_array()).flatten();
-        let signatures = findings.map(|finding| finding["signature"].as_str().unwrap_or_default());
-        signatures.map(|signature| signature.split(" | ").nth(2).unwrap_or(signature)).collect()
+        let signature =
+            |finding: &Value| finding["signature"].as_str().unwrap_or_default().parse::<Signature>().unwrap();
+        findings.flat_map(|finding| signature(finding).discrepancies).map(Discrepancy::id).collect()
     }
 
     /// How often the second runtime changed nothing but the payload of a NaN.

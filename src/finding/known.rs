@@ -43,7 +43,7 @@ pub struct Known {
     /// What is to become of it; open, if the entry does not say.
     #[serde(default)]
     pub state: State,
-    pub signature: String,
+    pub signature: Signature,
     /// The first and the last version known to have it.
     pub first_version: String,
     pub last_version: String,
@@ -151,7 +151,7 @@ impl Ledger {
     }
 
     pub fn find(&self, signature: &Signature) -> Option<&Known> {
-        self.entries.iter().find(|known| known.signature == signature.to_string())
+        self.entries.iter().find(|known| known.signature == *signature)
     }
 
     /// A checksum of all entries: that of another ledger is another.
@@ -176,8 +176,7 @@ impl Ledger {
         id: &RuntimeId,
         shows: &mut dyn FnMut(&Case) -> bool,
     ) -> Option<&Known> {
-        let said = Signature::of_mismatch(mismatch);
-        let alike = |known: &&Known| known.may_show_on(id) && known.signature_parts().0 == said;
+        let alike = |known: &&Known| known.may_show_on(id) && known.signature.is_of(mismatch);
         let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
         let features = Features::of(case);
         let element_type = |case: &Case| case.data().map(|data| data.element_type);
@@ -300,13 +299,23 @@ fn variations(case: &Case) -> Vec<Case> {
 
 fn read(path: &str, text: &str) -> Result<File, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
-    let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let file: File = toml::from_str(text).map_err(|error| match unreadable(text) {
+        Some(id) => damaged(format!("the entry {id}: {error}")),
+        None => damaged(error.to_string()),
+    })?;
     let issues = file.issue.iter().map(|known| (&known.id, &known.case));
     let batches = file.batch.iter().flat_map(|known| known.cases.iter().map(|case| (&known.id, case)));
     for (id, case) in issues.chain(batches) {
         case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
     }
     Ok(file)
+}
+
+/// The id of the first entry that cannot be read, where it has one.
+fn unreadable(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let damaged = table.get("issue")?.as_array()?.iter().find(|entry| Known::deserialize((*entry).clone()).is_err())?;
+    Some(damaged.get("id")?.as_str()?.to_owned())
 }
 
 /// The version under test of a runtime; empty if it is not built in.
@@ -331,7 +340,7 @@ impl Known {
             cause: "to be written: the root cause".to_owned(),
             link: "not reported".to_owned(),
             state: State::Open,
-            signature: Signature::of(trigger).to_string(),
+            signature: Signature::of(trigger),
             first_version: version.to_owned(),
             last_version: version.to_owned(),
             case: case.to_string(),
@@ -358,47 +367,38 @@ impl Known {
             shown.into_iter().find_map(|mismatch| {
                 let features = minimize::features(&case, &mismatch, probe);
                 let trigger = Trigger { by_design: !self.is_defect(), ..Trigger::new(mismatch, features) };
-                (Signature::of(&trigger).to_string() == self.signature).then_some(trigger)
+                (Signature::of(&trigger) == self.signature).then_some(trigger)
             })
         };
         releases.iter().filter_map(trigger).collect()
     }
 
-    /// What the signature says of the mismatch, and of the features.
-    fn signature_parts(&self) -> (&str, &str) {
-        self.signature.rsplit_once(" | ").unwrap_or((&self.signature, ""))
-    }
-
     /// The features of a case as those of the entry: with its version and with what must not be there, if these are in the
     /// signature.
     fn features(&self, case: &Case) -> Features {
-        let words: Vec<&str> = self.signature_parts().1.split(' ').collect();
+        let words = &self.signature.features;
         let features = Features::of(case);
         let added = complications(case, false).iter().map(Features::of).collect::<Vec<_>>();
         let added = added.iter().flat_map(|other| features.added_in(other));
-        let without = added.filter(|tag| words.contains(&format!("!{tag}").as_str())).collect();
+        let without = added.filter(|tag| words.contains(&format!("!{tag}"))).collect();
         let features = features.clone().without(without);
         if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
     }
 
     /// What the signature says of the mismatch, where no runtime is at hand to show it.
     pub fn mismatch(&self) -> Mismatch {
-        let mut parts = self.signature.split(" | ");
-        let mut next = || parts.next().unwrap_or_default();
-        let (runtime, operator, discrepancies) = (next(), self.case().operator.name, (next(), next()).1);
-        let discrepancies = discrepancies.split('+').filter_map(|id| id.parse().ok());
         Mismatch {
-            discrepancies: discrepancies.collect(),
-            operator,
-            runtime: format!("{runtime}@{}", self.last_version),
-            rule: None,
-            reaction: String::new(),
+            discrepancies: self.signature.discrepancies.clone(),
+            operator: self.case().operator.name,
+            runtime: format!("{}@{}", self.runtime_name(), self.last_version),
+            rule: self.signature.rule,
+            reaction: self.signature.reaction.clone(),
         }
     }
 
     /// The name of the runtime that the entry is about.
     pub fn runtime_name(&self) -> &str {
-        self.signature.split(" | ").next().unwrap_or("")
+        &self.signature.runtime
     }
 
     /// Whether it is a defect, and not by design.
@@ -465,13 +465,11 @@ mod tests {
         };
         // What is written in an entry are the features of its case.
         for known in ledger.entries.iter().filter(|known| known.runtime_name() == "tract") {
-            let said = known.signature_parts().0;
-            let own = known.case();
-            assert!(known.features(&own).to_string() == known.signature_parts().1, "{said}");
+            let own = known.features(&known.case()).to_string();
+            assert!(own == known.signature.features.join(" "), "{own}: {}", known.signature);
         }
         let typed = of("tract-size-refuses-valid-370fae");
-        let reaction = "cannot read the contents of a tensor: ShapeError/OutOfBounds";
-        let mismatch = Mismatch { reaction: reaction.to_owned(), ..typed.mismatch() };
+        let mismatch = typed.mismatch();
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
         assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &mismatch, version, false), (id, 0));
         assert_eq!(explaining("Size@14 uint64[2,3]:constant(typed)", &mismatch, version, true), (id, 1));
