@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use serde::{Deserialize, Serialize};
+use toml_edit::{DocumentMut, Item, Table, TomlError};
 
 use super::{KnownBatch, Probe, Signature, minimize};
 use crate::campaign::Trigger;
@@ -227,7 +228,8 @@ impl Ledger {
         let path = Path::new(FOLDER).join(format!("{}.toml", known.runtime_name()));
         let failed = |error| LedgerError::Write { path: path.clone(), error };
         let text = read_text(&path).map_err(failed)?;
-        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version);
+        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version)
+            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
         write_whole(&path, text.as_bytes()).map_err(failed)?;
         Ok(path)
     }
@@ -269,20 +271,15 @@ fn append(kind: &str, entries: &File) -> Result<PathBuf, LedgerError> {
 }
 
 /// The text of a ledger with other versions in one entry, and everything else as it was.
-fn with_versions(text: &str, id: &str, first: &str, last: &str) -> String {
-    let is_it = format!("id = {}", toml::Value::from(id));
-    let mut within = false;
-    let lines = text.lines().map(|line| {
-        if line.starts_with("id = ") {
-            within = line == is_it;
-        }
-        match line.split_once(" = ") {
-            Some(("first_version", _)) if within => format!("first_version = {}\n", toml::Value::from(first)),
-            Some(("last_version", _)) if within => format!("last_version = {}\n", toml::Value::from(last)),
-            _ => format!("{line}\n"),
-        }
-    });
-    lines.collect()
+fn with_versions(text: &str, id: &str, first: &str, last: &str) -> Result<String, TomlError> {
+    let mut document: DocumentMut = text.parse()?;
+    let entries = document.get_mut("issue").and_then(Item::as_array_of_tables_mut);
+    let is_it = |entry: &&mut Table| entry.get("id").and_then(Item::as_str) == Some(id);
+    if let Some(entry) = entries.and_then(|entries| entries.iter_mut().find(is_it)) {
+        entry["first_version"] = first.into();
+        entry["last_version"] = last.into();
+    }
+    Ok(document.to_string())
 }
 
 /// A minimized case with data of another type, where it is not the plain one.
@@ -435,12 +432,14 @@ mod tests {
     #[test]
     fn only_the_versions_of_one_entry_are_written() {
         let text = include_str!("../../known/tract.toml");
-        let entries = read("", text).unwrap().issue;
-        let changed = read("", &with_versions(text, &entries[3].id, "0.1", "0.2")).unwrap().issue;
-        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..entries[3].clone() };
-        assert_eq!(changed[3], expected);
-        assert!(changed.iter().zip(&entries).enumerate().all(|(place, (new, old))| place == 3 || new == old));
-        assert!(with_versions(text, "no such entry", "0.1", "0.2") == text);
+        let known = read("", text).unwrap().issue.remove(3);
+        let changed = with_versions(text, &known.id, "0.1", "0.2").unwrap();
+        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..known.clone() };
+        assert_eq!(read("", &changed).unwrap().issue[3], expected);
+        let others: Vec<(&str, &str)> = text.lines().zip(changed.lines()).filter(|(old, new)| old != new).collect();
+        assert_eq!(others.len(), 2, "{others:?}");
+        assert_eq!(text.lines().count(), changed.lines().count());
+        assert!(with_versions(text, "no such entry", "0.1", "0.2").unwrap() == text);
     }
 
     #[test]
