@@ -20,7 +20,8 @@ pub mod upstream;
 
 pub use bisect::{Bisection, bisect};
 pub use drift::{
-    Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress, compare, in_words,
+    Behaviour, Change, Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress,
+    compare,
 };
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
