@@ -429,6 +429,14 @@ fn damaged_files_are_named_with_their_line() {
     assert_refused("runtimes.toml", row, &["runtimes"], &["runtimes.toml", "line 4", "versoin"]);
     assert_refused("runtimes.toml", row, &["run", "Shape@28 float[1]"], &["runtimes.toml", "line 4"]);
     assert_refused("known/tract.toml", "[[issue]]\nid = 7\n", &["known"], &["tract.toml", "line 2"]);
+    let known = KINDS.iter().find(|kind| kind.name == "tract").unwrap().known;
+    let damaged = known.replacen("signature = \"tract | ", "signature = \"tract ; ", 1);
+    assert_refused(
+        "known/tract.toml",
+        &damaged,
+        &["known"],
+        &["tract.toml", "line 10", "entry tract-flatten", "`input-count`"],
+    );
     assert_refused("case.txt", "# a case\nShape@28 flaot[1]\n", &["save", "case.txt"], &["case.txt", "column 10"]);
     assert_refused(
         "c/coverage.json",

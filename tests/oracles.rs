@@ -5,10 +5,11 @@ mod program;
 use std::collections::BTreeSet;
 use std::fs;
 
-use clap::ValueEnum;
+use onnx_crosscheck::finding::Signature;
 use onnx_crosscheck::verdict::Discrepancy;
 use program::crosscheck;
 use serde_json::Value;
+use strum::VariantArray;
 
 /// What is planted besides, and is no finding: the runtime is right, or what it does is tolerated.
 const NO_FINDING: [&str; 2] = ["right", "nan-payload"];
@@ -35,11 +36,12 @@ impl Campaign {
         Campaign { code, printed, summary, markdown: read("summary.md") }
     }
 
-    /// The kinds of its findings: the third part of each signature.
-    fn kinds(&self) -> BTreeSet<&str> {
+    /// The kinds of its findings, by their signatures.
+    fn kinds(&self) -> BTreeSet<&'static str> {
         let findings = ["new", "not_minimized"].into_iter().filter_map(|part| self.summary[part].as_array()).flatten();
-        let signatures = findings.map(|finding| finding["signature"].as_str().unwrap_or_default());
-        signatures.map(|signature| signature.split(" | ").nth(2).unwrap_or(signature)).collect()
+        let signature =
+            |finding: &Value| finding["signature"].as_str().unwrap_or_default().parse::<Signature>().unwrap();
+        findings.flat_map(|finding| signature(finding).discrepancies).map(Discrepancy::id).collect()
     }
 
     /// How often the second runtime changed nothing but the payload of a NaN.
@@ -67,7 +69,7 @@ impl Campaign {
 
 #[test]
 fn every_discrepancy_is_found_where_its_fault_is_planted_and_no_other_is() {
-    let kinds = Discrepancy::value_variants().iter().map(|discrepancy| discrepancy.id());
+    let kinds = Discrepancy::VARIANTS.iter().map(|discrepancy| discrepancy.id());
     let rows = kinds.map(|kind| (kind, BTreeSet::from([kind]))).chain(NO_FINDING.map(|name| (name, BTreeSet::new())));
     let wrong = rows.filter_map(|(name, kinds)| {
         let campaign = Campaign::run(name);

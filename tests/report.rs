@@ -116,7 +116,6 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
         assert!(!lines[0].contains("panics"), "{}", lines[0]);
         return;
     }
-    let parts: Vec<&str> = known.signature.split(" | ").collect();
     let said = |words: &str| {
         let without_digits = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
         let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -127,21 +126,22 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
             lines[0]
         );
     };
-    match parts[2].split('+').next().unwrap() {
-        "panic" => said(&format!("panics: {}", parts[3].split_once(": ").unwrap().1)),
-        "accepts-invalid" | "accepts-leniently" | "truncates" => {
+    let reaction = known.signature.reaction.as_str();
+    match known.signature.discrepancies[0] {
+        Discrepancy::Panic => said(&format!("panics: {}", reaction.split_once(": ").unwrap().1)),
+        Discrepancy::AcceptsInvalid | Discrepancy::AcceptsLeniently | Discrepancy::Truncates => {
             assert!(!lines[0].contains("gives the error") && !lines[0].contains("panics"), "{}", lines[0]);
             said("; expected is an error, when the model is loaded or when it is run");
         }
-        "refuses-valid" if parts[3].contains("symbol") => said("gives ,TDim <Sym>"),
-        "refuses-valid" => said("gives the error: "),
-        "wrong-type" => said(match parts[3] {
+        Discrepancy::RefusesValid if reaction.contains("symbol") => said("gives ,TDim <Sym>"),
+        Discrepancy::RefusesValid => said("gives the error: "),
+        Discrepancy::WrongType => said(match reaction {
             "int32" => ",I32",
             "int64" => ",I64",
             other => other,
         }),
-        "undeclared" => said("declares the shape "),
-        "configurations-disagree" | "wirings-disagree" | "opsets-disagree" => {
+        Discrepancy::Undeclared => said("declares the shape "),
+        Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
             said("; expected is the same each time");
             assert!(lines[0].contains("gives the error") || lines[0].contains("panics"), "{}", lines[0]);
         }

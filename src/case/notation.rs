@@ -269,8 +269,7 @@ fn operand_or_gap(input: &mut &str) -> ModalResult<Option<Operand>> {
 fn operand(input: &mut &str) -> ModalResult<Operand> {
     peek(one_of(|c: char| c.is_ascii_alphanumeric())).parse_next(input)?;
     let element_type = cut_err(take_while(1.., |c: char| c.is_ascii_alphanumeric()).try_map(|name: &str| {
-        name.parse::<ElementType>()
-            .map_err(|()| not_among("an element type", ElementType::ALL.iter().map(|t| t.name())))
+        name.parse::<ElementType>().map_err(|_| not_among("an element type", ElementType::ALL.iter().map(|t| t.name())))
     }))
     .parse_next(input)?;
     let dims: Vec<i64> = cut_err(delimited('[', separated(0.., dimension, ','), ']'))

@@ -3,7 +3,7 @@
 use super::{Ending, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
-use crate::finding::{Bisection, Known, Ledger, Probe, in_words};
+use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe};
 use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
 use crate::verdict::Judgement;
 
@@ -89,14 +89,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 /// The case at the oldest opset at which the same comes of it, since older releases lack the newer ones.
 fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
     let ids = runtime::ids(&runtimes);
-    let mut words = |case: &Case| -> Vec<String> {
+    let mut look = |case: &Case| -> Vec<Behaviour> {
         let generated = Generated::given(case.clone());
         let examination = examine(&generated, &mut runtimes, &ids);
-        (0..ids.len()).map(|index| in_words(&generated, &examination, index)).collect()
+        (0..ids.len()).map(|index| Behaviour::of(&generated, &examination, index)).collect()
     };
-    let wanted = words(case);
+    let wanted = look(case);
     let older = case.operator.versions.iter().map(|version| version.since).filter(|&opset| opset < case.opset);
-    let older = older.map(|opset| Case { opset, ..case.clone() }).find(|older| words(older) == wanted);
+    let older = older.map(|opset| Case { opset, ..case.clone() }).find(|older| look(older) == wanted);
     older.unwrap_or_else(|| case.clone())
 }
 
@@ -114,10 +114,8 @@ fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>)
     let ids = runtime::ids(&runtimes);
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);
-    let lines = ids
-        .iter()
-        .enumerate()
-        .map(|(index, id)| format!("    {:10} {}\n", id.configuration, in_words(&generated, &examination, index)));
+    let behaviour = |index| Behaviour::of(&generated, &examination, index);
+    let lines = ids.iter().enumerate().map(|(index, id)| format!("    {:10} {}\n", id.configuration, behaviour(index)));
     let text = lines.collect();
     let shows = match known {
         // As it shows in any release, whatever the ledger says.

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anyhow::Context;
+use strum::VariantArray;
 
 use super::progress::Progress;
 use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
 use crate::campaign::Stream;
 use crate::case::{Case, Generator};
-use crate::finding::{self, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
+use crate::finding::{self, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
 use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
 
@@ -111,19 +112,21 @@ fn with_number(release: &str) -> anyhow::Result<String> {
 
 fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{} and {} on {} cases", names[0], names[1], comparison.cases)?;
+    let mut drifts: Vec<(&Change, &Drift)> = comparison.drifts.iter().collect();
+    drifts.sort_by_cached_key(|(change, _)| (change.kind, change.operator, change.to_string()));
     let (parts, roots): (Vec<_>, Vec<_>) =
-        comparison.drifts.iter().partition(|(change, _)| comparison.fix_behind(change).is_some());
-    for kind in DriftKind::ALL {
+        drifts.into_iter().partition(|(change, _)| comparison.fix_behind(change).is_some());
+    for &kind in DriftKind::VARIANTS {
         let mut drifts = roots.iter().filter(|(change, _)| change.kind == kind).peekable();
         if drifts.peek().is_some() {
             writeln!(to, "\n{}:", kind.title())?;
         }
         for (change, drift) in drifts {
-            writeln!(to, "  {}: {}; now {}", change.operator, change.before, change.after)?;
+            writeln!(to, "  {}: {change}", change.operator)?;
             writeln!(to, "    {}", reproduce(&drift.case.to_string()))?;
             writeln!(to, "    {}", extent(drift, configurations))?;
             for (part, drift) in parts.iter().filter(|(part, _)| comparison.fix_behind(part) == Some(*change)) {
-                writeln!(to, "    with it: {}; now {}", part.before, part.after)?;
+                writeln!(to, "    with it: {part}")?;
                 writeln!(to, "      {}", reproduce(&drift.case.to_string()))?;
             }
         }

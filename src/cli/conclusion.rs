@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Ending, RuntimeArguments, align_right, coverage, reproduce, table, threads};
+use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, table, threads};
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::case::Case;
 use crate::files::write_whole;
@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The least severe finding that is a failure [default: any new one]
-    #[arg(long, value_name = "SEVERITY", value_enum)]
+    #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>())]
     fail_on: Option<Severity>,
     /// The folder for what came of it: summary, findings, coverage, and the checkpoint
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]

@@ -21,12 +21,15 @@ mod save;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
 use bytesize::ByteSize;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use comfy_table::{CellAlignment, Table};
+use strum::{EnumMessage, VariantArray};
 
 use crate::case::Case;
 use crate::files::{read_text, reproduce};
@@ -159,6 +162,18 @@ fn memory_limit(text: &str) -> Result<ByteSize, String> {
     }
 }
 
+/// Reads the name of a variant. The help lists all of them, with what stands in the code about each.
+fn named<T>() -> impl TypedValueParser<Value = T>
+where
+    T: Copy + EnumMessage + FromStr<Err = strum::ParseError> + Into<&'static str> + VariantArray + Send + Sync,
+{
+    let value = |variant: &T| {
+        let meaning = variant.get_documentation().map(|text| text.trim_end_matches('.'));
+        PossibleValue::new((*variant).into()).help(meaning)
+    };
+    PossibleValuesParser::new(T::VARIANTS.iter().map(value)).try_map(|name| name.parse::<T>())
+}
+
 /// Which of the findings are failures.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct FailureArguments {
@@ -166,7 +181,7 @@ struct FailureArguments {
     #[arg(long)]
     ignore_known: bool,
     /// The least severe finding that is a failure [default: any new one]
-    #[arg(long, value_name = "SEVERITY", value_enum)]
+    #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>())]
     fail_on: Option<Severity>,
 }
 
@@ -287,6 +302,19 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_severity_is_a_possible_value_wherever_one_is_asked_for() {
+        let command = Arguments::command();
+        let arguments = command.get_subcommands().flat_map(clap::Command::get_arguments);
+        let asked: Vec<_> = arguments.filter(|argument| argument.get_id() == "fail_on").collect();
+        assert_eq!(asked.len(), 5);
+        for argument in asked {
+            let names: Vec<String> =
+                argument.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+            assert_eq!(names, Severity::VARIANTS.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
     }
 
     #[test]

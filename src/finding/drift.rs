@@ -1,6 +1,7 @@
 //! What differs between two releases of a runtime: newly broken, newly fixed, and whatever else changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -11,13 +12,14 @@ use crate::campaign::{Examination, Source, examine_all};
 use crate::case::shrink::reduce;
 use crate::case::{Case, Features, Generated};
 use crate::model;
+use crate::operator::Rule;
 use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::tensor::ElementType;
 use crate::threads;
-use crate::verdict::{Judgement, is_about_the_rule, reaction, same_reaction, sentences};
+use crate::verdict::{Discrepancy, Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
 /// How a change is to be taken. The worst first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Kind {
     /// It was not wrong, and is now.
     Broken,
@@ -40,8 +42,26 @@ pub enum Kind {
 pub struct Change {
     pub kind: Kind,
     pub operator: &'static str,
-    pub before: String,
-    pub after: String,
+    pub before: Behaviour,
+    /// `None` for whatever it does with what it could not do before: that is one change, however much of it there is.
+    pub after: Option<Behaviour>,
+}
+
+/// What a runtime did and what is thought of it, without values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Behaviour {
+    opinion: Opinion,
+    /// See [`reaction`]: empty for an answer.
+    reaction: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Opinion {
+    Agrees,
+    Tolerated,
+    Unsupported,
+    /// With the rule, where the discrepancies are about one.
+    Wrong(Option<Rule>, Vec<Discrepancy>),
 }
 
 /// Where a change shows.
@@ -87,9 +107,6 @@ pub enum Progress {
     Minimized { done: usize, changes: usize },
 }
 
-/// What is said of an outcome that is an answer.
-const ANSWERS: &str = "answers";
-
 /// Cases that a thread takes at a time.
 const BLOCK: u64 = 64;
 
@@ -101,9 +118,6 @@ const HASTY: Duration = Duration::from_millis(100);
 const MOST_HANGS: u32 = 40;
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Broken, Kind::Dropped, Kind::AddedWrong, Kind::WrongOtherwise, Kind::Fixed, Kind::Added, Kind::Changed];
-
     pub const fn title(self) -> &'static str {
         match self {
             Kind::Broken => "Newly broken",
@@ -134,12 +148,53 @@ impl Kind {
 impl Change {
     /// Which of the two releases gives no answer in time, if one does not.
     fn hanging(&self) -> Option<usize> {
-        [&self.before, &self.after].into_iter().position(|words| words.ends_with(reaction(&Outcome::TimedOut)))
+        [Some(&self.before), self.after.as_ref()].into_iter().position(|side| side.is_some_and(Behaviour::is_hang))
     }
 
     /// How the older release failed, if it did.
     fn failure(&self) -> Option<&str> {
-        self.before.rsplit(": ").next().filter(|words| *words != ANSWERS)
+        Some(self.before.reaction).filter(|reaction| !reaction.is_empty())
+    }
+}
+
+impl Behaviour {
+    pub fn of(generated: &Generated, examination: &Examination, index: usize) -> Behaviour {
+        let opinion = match &examination.judgements[index] {
+            Judgement::Agrees => Opinion::Agrees,
+            Judgement::Tolerated(_) => Opinion::Tolerated,
+            Judgement::Unsupported(_) => Opinion::Unsupported,
+            Judgement::Wrong(found) => {
+                let rule = generated.expectation.rule().filter(|_| is_about_the_rule(found));
+                Opinion::Wrong(rule, found.clone())
+            }
+        };
+        Behaviour { opinion, reaction: reaction(&examination.executions[index].outcome) }
+    }
+
+    fn is_hang(&self) -> bool {
+        self.reaction == reaction(&Outcome::TimedOut)
+    }
+}
+
+impl fmt::Display for Behaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.opinion {
+            Opinion::Agrees => f.write_str("agrees")?,
+            Opinion::Tolerated => f.write_str("tolerated")?,
+            Opinion::Unsupported => f.write_str("unsupported")?,
+            Opinion::Wrong(None, found) => write!(f, "wrong: {}", sentences(found))?,
+            Opinion::Wrong(Some(rule), found) => write!(f, "wrong ({rule}): {}", sentences(found))?,
+        }
+        write!(f, ": {}", if self.reaction.is_empty() { "answers" } else { self.reaction })
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.after {
+            Some(after) => write!(f, "{}; now {after}", self.before),
+            None => write!(f, "{}; now supported", self.before),
+        }
     }
 }
 
@@ -322,12 +377,8 @@ impl Pair {
         };
         let change = |index: usize| {
             let kind = Kind::of(&before.judgements[index], &after.judgements[index]);
-            let after = match kind {
-                // What it does with what it could not do before is one change, however much of it there is.
-                Kind::Added => "supported".to_owned(),
-                _ => in_words(generated, after, index),
-            };
-            let (operator, before) = (generated.case.operator.name, in_words(generated, before, index));
+            let after = (kind != Kind::Added).then(|| Behaviour::of(generated, after, index));
+            let (operator, before) = (generated.case.operator.name, Behaviour::of(generated, before, index));
             (index, Change { kind, operator, before, after })
         };
         self.configurations().filter(is_other).map(change).collect()
@@ -342,9 +393,9 @@ impl Pair {
             *hangs += u32::from(is_hang);
             return !is_hang && self.changes(case).concat().iter().any(|(_, shown)| shown == change);
         };
-        let words = [&change.after, &change.before][side];
+        let expected = [change.after.as_ref(), Some(&change.before)][side];
         let other = self.examine(1 - side, case).remove(0);
-        let is_expected = |&index: &usize| in_words(generated, &other, index) == *words;
+        let is_expected = |&index: &usize| expected == Some(&Behaviour::of(generated, &other, index));
         let is_hang = self.configurations().filter(is_expected).any(|index| self.times_out(side, index, generated));
         *hangs += u32::from(is_hang);
         is_hang
@@ -359,22 +410,6 @@ impl Pair {
     /// The places of the configurations.
     fn configurations(&self) -> Range<usize> {
         0..self.ids[0].len()
-    }
-}
-
-/// What a runtime did and what is thought of it, without values.
-pub fn in_words(generated: &Generated, examination: &Examination, index: usize) -> String {
-    let outcome = reaction(&examination.executions[index].outcome);
-    let outcome = if outcome.is_empty() { ANSWERS } else { outcome };
-    match &examination.judgements[index] {
-        Judgement::Agrees => format!("agrees: {outcome}"),
-        Judgement::Tolerated(_) => format!("tolerated: {outcome}"),
-        Judgement::Unsupported(_) => format!("unsupported: {outcome}"),
-        Judgement::Wrong(found) => {
-            let rule = generated.expectation.rule().filter(|_| is_about_the_rule(found));
-            let rule = rule.map_or_else(String::new, |rule| format!(" ({rule})"));
-            format!("wrong{rule}: {}: {outcome}", sentences(found))
-        }
     }
 }
 
@@ -468,7 +503,7 @@ mod tests {
     fn what_only_takes_long_is_no_hang_and_hides_nothing() {
         assert_eq!(lines(&compared(&[], &[hangs_on_zero], &[])), [""; 0]);
         let slow = compared(&[panics_on_zero], &[hangs_on_zero], &[]);
-        let panics = slow.drifts.keys().filter(|change| change.before.contains("panics")).count();
+        let panics = slow.drifts.keys().filter(|change| change.before.to_string().contains("panics")).count();
         assert!(panics > 0 && panics == slow.drifts.len(), "{:?}", slow.drifts);
     }
 

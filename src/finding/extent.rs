@@ -9,12 +9,16 @@ use crate::tensor::ElementType;
 use crate::verdict::Mismatch;
 
 /// Whether a changed case shows the mismatch of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum Shown {
+    #[strum(to_string = "shows")]
     Yes,
+    #[strum(to_string = "does not")]
     No,
+    #[strum(to_string = "unsupported")]
     Unsupported,
     /// There was no time to try it.
+    #[strum(to_string = "not tried")]
     Untried,
 }
 
@@ -78,17 +82,6 @@ impl Extent {
             sighting.configurations.iter().map(|(id, here, gap)| (id.to_string(), shown(here, *gap))).collect()
         });
         Extent { versions, types, wirings, configurations }
-    }
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Shown::Yes => "shows",
-            Shown::No => "does not",
-            Shown::Unsupported => "unsupported",
-            Shown::Untried => "not tried",
-        })
     }
 }
 

@@ -9,8 +9,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use toml_edit::{DocumentMut, Item, Table, TomlError};
 
 use super::{KnownBatch, Probe, Signature, minimize};
 use crate::campaign::Trigger;
@@ -18,7 +18,7 @@ use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Mismatch};
+use crate::verdict::Mismatch;
 
 /// Every known issue.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub struct Known {
     /// What is to become of it; open, if the entry does not say.
     #[serde(default)]
     pub state: State,
-    pub signature: String,
+    pub signature: Signature,
     /// The first and the last version known to have it.
     pub first_version: String,
     pub last_version: String,
@@ -152,7 +152,7 @@ impl Ledger {
     }
 
     pub fn find(&self, signature: &Signature) -> Option<&Known> {
-        self.entries.iter().find(|known| known.signature == signature.to_string())
+        self.entries.iter().find(|known| known.signature == *signature)
     }
 
     /// A checksum of all entries: that of another ledger is another.
@@ -177,8 +177,7 @@ impl Ledger {
         id: &RuntimeId,
         shows: &mut dyn FnMut(&Case) -> bool,
     ) -> Option<&Known> {
-        let said = Signature::of_mismatch(mismatch);
-        let alike = |known: &&Known| known.may_show_on(id) && known.signature_parts().0 == said;
+        let alike = |known: &&Known| known.may_show_on(id) && known.signature.is_of(mismatch);
         let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
         let features = Features::of(case);
         let element_type = |case: &Case| case.data().map(|data| data.element_type);
@@ -229,7 +228,8 @@ impl Ledger {
         let path = Path::new(FOLDER).join(format!("{}.toml", known.runtime_name()));
         let failed = |error| LedgerError::Write { path: path.clone(), error };
         let text = read_text(&path).map_err(failed)?;
-        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version);
+        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version)
+            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
         write_whole(&path, text.as_bytes()).map_err(failed)?;
         Ok(path)
     }
@@ -271,20 +271,15 @@ fn append(kind: &str, entries: &File) -> Result<PathBuf, LedgerError> {
 }
 
 /// The text of a ledger with other versions in one entry, and everything else as it was.
-fn with_versions(text: &str, id: &str, first: &str, last: &str) -> String {
-    let is_it = format!("id = {}", toml::Value::from(id));
-    let mut within = false;
-    let lines = text.lines().map(|line| {
-        if line.starts_with("id = ") {
-            within = line == is_it;
-        }
-        match line.split_once(" = ") {
-            Some(("first_version", _)) if within => format!("first_version = {}\n", toml::Value::from(first)),
-            Some(("last_version", _)) if within => format!("last_version = {}\n", toml::Value::from(last)),
-            _ => format!("{line}\n"),
-        }
-    });
-    lines.collect()
+fn with_versions(text: &str, id: &str, first: &str, last: &str) -> Result<String, TomlError> {
+    let mut document: DocumentMut = text.parse()?;
+    let entries = document.get_mut("issue").and_then(Item::as_array_of_tables_mut);
+    let is_it = |entry: &&mut Table| entry.get("id").and_then(Item::as_str) == Some(id);
+    if let Some(entry) = entries.and_then(|entries| entries.iter_mut().find(is_it)) {
+        entry["first_version"] = first.into();
+        entry["last_version"] = last.into();
+    }
+    Ok(document.to_string())
 }
 
 /// A minimized case with data of another type, where it is not the plain one.
@@ -301,13 +296,23 @@ fn variations(case: &Case) -> Vec<Case> {
 
 fn read(path: &str, text: &str) -> Result<File, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
-    let file: File = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let file: File = toml::from_str(text).map_err(|error| match unreadable(text) {
+        Some(id) => damaged(format!("the entry {id}: {error}")),
+        None => damaged(error.to_string()),
+    })?;
     let issues = file.issue.iter().map(|known| (&known.id, &known.case));
     let batches = file.batch.iter().flat_map(|known| known.cases.iter().map(|case| (&known.id, case)));
     for (id, case) in issues.chain(batches) {
         case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
     }
     Ok(file)
+}
+
+/// The id of the first entry that cannot be read, where it has one.
+fn unreadable(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let damaged = table.get("issue")?.as_array()?.iter().find(|entry| Known::deserialize((*entry).clone()).is_err())?;
+    Some(damaged.get("id")?.as_str()?.to_owned())
 }
 
 /// The version under test of a runtime; empty if it is not built in.
@@ -332,7 +337,7 @@ impl Known {
             cause: "to be written: the root cause".to_owned(),
             link: "not reported".to_owned(),
             state: State::Open,
-            signature: Signature::of(trigger).to_string(),
+            signature: Signature::of(trigger),
             first_version: version.to_owned(),
             last_version: version.to_owned(),
             case: case.to_string(),
@@ -359,49 +364,38 @@ impl Known {
             shown.into_iter().find_map(|mismatch| {
                 let features = minimize::features(&case, &mismatch, probe);
                 let trigger = Trigger { by_design: !self.is_defect(), ..Trigger::new(mismatch, features) };
-                (Signature::of(&trigger).to_string() == self.signature).then_some(trigger)
+                (Signature::of(&trigger) == self.signature).then_some(trigger)
             })
         };
         releases.iter().filter_map(trigger).collect()
     }
 
-    /// What the signature says of the mismatch, and of the features.
-    fn signature_parts(&self) -> (&str, &str) {
-        self.signature.rsplit_once(" | ").unwrap_or((&self.signature, ""))
-    }
-
     /// The features of a case as those of the entry: with its version and with what must not be there, if these are in the
     /// signature.
     fn features(&self, case: &Case) -> Features {
-        let words: Vec<&str> = self.signature_parts().1.split(' ').collect();
+        let words = &self.signature.features;
         let features = Features::of(case);
         let added = complications(case, false).iter().map(Features::of).collect::<Vec<_>>();
         let added = added.iter().flat_map(|other| features.added_in(other));
-        let without = added.filter(|tag| words.contains(&format!("!{tag}").as_str())).collect();
+        let without = added.filter(|tag| words.contains(&format!("!{tag}"))).collect();
         let features = features.clone().without(without);
         if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
     }
 
     /// What the signature says of the mismatch, where no runtime is at hand to show it.
     pub fn mismatch(&self) -> Mismatch {
-        let mut parts = self.signature.split(" | ");
-        let mut next = || parts.next().unwrap_or_default();
-        let (runtime, operator, discrepancies) = (next(), self.case().operator.name, (next(), next()).1);
-        let discrepancies = discrepancies
-            .split('+')
-            .filter_map(|id| Discrepancy::value_variants().iter().find(|d| d.id() == id).copied());
         Mismatch {
-            discrepancies: discrepancies.collect(),
-            operator,
-            runtime: format!("{runtime}@{}", self.last_version),
-            rule: None,
-            reaction: String::new(),
+            discrepancies: self.signature.discrepancies.clone(),
+            operator: self.case().operator.name,
+            runtime: format!("{}@{}", self.runtime_name(), self.last_version),
+            rule: self.signature.rule,
+            reaction: self.signature.reaction.clone(),
         }
     }
 
     /// The name of the runtime that the entry is about.
     pub fn runtime_name(&self) -> &str {
-        self.signature.split(" | ").next().unwrap_or("")
+        &self.signature.runtime
     }
 
     /// Whether it is a defect, and not by design.
@@ -438,12 +432,14 @@ mod tests {
     #[test]
     fn only_the_versions_of_one_entry_are_written() {
         let text = include_str!("../../known/tract.toml");
-        let entries = read("", text).unwrap().issue;
-        let changed = read("", &with_versions(text, &entries[3].id, "0.1", "0.2")).unwrap().issue;
-        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..entries[3].clone() };
-        assert_eq!(changed[3], expected);
-        assert!(changed.iter().zip(&entries).enumerate().all(|(place, (new, old))| place == 3 || new == old));
-        assert!(with_versions(text, "no such entry", "0.1", "0.2") == text);
+        let known = read("", text).unwrap().issue.remove(3);
+        let changed = with_versions(text, &known.id, "0.1", "0.2").unwrap();
+        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..known.clone() };
+        assert_eq!(read("", &changed).unwrap().issue[3], expected);
+        let others: Vec<(&str, &str)> = text.lines().zip(changed.lines()).filter(|(old, new)| old != new).collect();
+        assert_eq!(others.len(), 2, "{others:?}");
+        assert_eq!(text.lines().count(), changed.lines().count());
+        assert!(with_versions(text, "no such entry", "0.1", "0.2").unwrap() == text);
     }
 
     #[test]
@@ -468,13 +464,11 @@ mod tests {
         };
         // What is written in an entry are the features of its case.
         for known in ledger.entries.iter().filter(|known| known.runtime_name() == "tract") {
-            let said = known.signature_parts().0;
-            let own = known.case();
-            assert!(known.features(&own).to_string() == known.signature_parts().1, "{said}");
+            let own = known.features(&known.case()).to_string();
+            assert!(own == known.signature.features.join(" "), "{own}: {}", known.signature);
         }
         let typed = of("tract-size-refuses-valid-370fae");
-        let reaction = "cannot read the contents of a tensor: ShapeError/OutOfBounds";
-        let mismatch = Mismatch { reaction: reaction.to_owned(), ..typed.mismatch() };
+        let mismatch = typed.mismatch();
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
         assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &mismatch, version, false), (id, 0));
         assert_eq!(explaining("Size@14 uint64[2,3]:constant(typed)", &mismatch, version, true), (id, 1));

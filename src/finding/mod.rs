@@ -13,15 +13,15 @@ mod minimize;
 mod regression;
 mod replay;
 mod report;
+mod signature;
 mod summary;
 mod triage;
 pub mod upstream;
 
-use std::fmt;
-
 pub use bisect::{Bisection, bisect};
 pub use drift::{
-    Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress, compare, in_words,
+    Behaviour, Change, Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress,
+    compare,
 };
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
@@ -32,12 +32,13 @@ pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
 pub use report::{BY_DESIGN, Names, Report, Worst, one_line};
+pub use signature::{Signature, SignatureError};
 pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
 use crate::campaign::Trigger;
 use crate::case::Case;
-use crate::verdict::{Mismatch, Severity};
+use crate::verdict::Severity;
 
 /// A distinct defect, as far as its mismatches show.
 #[derive(Clone, Debug)]
@@ -52,36 +53,6 @@ pub struct Finding {
     /// What the runtime says in the minimized case; empty for an answer.
     pub message: String,
     pub extent: Extent,
-}
-
-/// What tells one defect from another, on one line: operator, kind of verdict, runtime kind, the rule or error class, and
-/// the features of the minimized case. Values, versions of runtimes, and types or opsets that do not matter are not in it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Signature(String);
-
-impl Signature {
-    pub fn of(trigger: &Trigger) -> Signature {
-        let Trigger { mismatch, features, .. } = trigger;
-        Signature(format!("{} | {features}", Signature::of_mismatch(mismatch)))
-    }
-
-    /// All of it but the features.
-    fn of_mismatch(mismatch: &Mismatch) -> String {
-        let discrepancies: Vec<&str> = mismatch.discrepancies.iter().map(|d| d.id()).collect();
-        let discrepancies = discrepancies.join("+");
-        let mut parts = vec![mismatch.runtime_name(), mismatch.operator, &discrepancies];
-        parts.extend(mismatch.rule.map(crate::operator::Rule::id));
-        if !mismatch.reaction.is_empty() {
-            parts.push(&mismatch.reaction);
-        }
-        parts.join(" | ")
-    }
-}
-
-impl fmt::Display for Signature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 impl Finding {

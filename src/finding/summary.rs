@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, Value};
@@ -336,11 +335,10 @@ impl RefusalsReport {
 impl FindingReport {
     fn new(finding: &Finding, ledger: &Ledger) -> FindingReport {
         let mismatch = &finding.trigger.mismatch;
-        let severity = finding.severity().to_possible_value();
         FindingReport {
             name: finding.name(),
             signature: finding.signature().to_string(),
-            severity: severity.map_or_else(String::new, |value| value.get_name().to_owned()),
+            severity: finding.severity().to_string(),
             what: mismatch.to_string(),
             rule: mismatch.rule.map(Rule::text).map(|text| format!("{} ({})", text.sentence, text.source)),
             message: finding.message.clone(),

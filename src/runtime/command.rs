@@ -256,7 +256,7 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
 impl Declared {
     fn read(&self) -> io::Result<Declaration> {
         let element_type = self.element_type.as_deref().map(|name| {
-            ElementType::from_str(name).map_err(|()| garbage(&format!("it declares the element type `{name}`")))
+            ElementType::from_str(name).map_err(|_| garbage(&format!("it declares the element type `{name}`")))
         });
         Ok(Declaration { element_type: element_type.transpose()?, dims: self.dims.clone() })
     }

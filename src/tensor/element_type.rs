@@ -1,13 +1,16 @@
 //! The 26 element types of ONNX tensors, as one table.
 
-use std::fmt;
-use std::str::FromStr;
+use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// An element type of an ONNX tensor (`TensorProto.DataType`).
 ///
 /// Declared in the order in which the operators came to accept them, so that the types of an operator
-/// version are always a prefix of [`ElementType::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+/// version are always a prefix of [`ElementType::ALL`]. Its name is that of the variant in lower case, as in the operator
+/// documents: `float8e4m3fn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum ElementType {
     Float16,
     Float,
@@ -83,7 +86,6 @@ pub enum TypedField {
 }
 
 struct Row {
-    name: &'static str,
     data_type: i32,
     bits: u32,
     class: Class,
@@ -91,8 +93,8 @@ struct Row {
     since_ir: u8,
 }
 
-const fn row(name: &'static str, data_type: i32, bits: u32, class: Class, field: TypedField, since_ir: u8) -> Row {
-    Row { name, data_type, bits, class, field, since_ir }
+const fn row(data_type: i32, bits: u32, class: Class, field: TypedField, since_ir: u8) -> Row {
+    Row { data_type, bits, class, field, since_ir }
 }
 
 const fn float(mantissa_bits: u32, nan: NanCodes) -> Class {
@@ -103,87 +105,53 @@ const fn complex(mantissa_bits: u32) -> Class {
     Class::Complex(FloatFormat { mantissa_bits, nan: NanCodes::Ieee })
 }
 
-/// One row for each type, in the order of [`ElementType`]: its name in the operator documents, its number in
-/// `TensorProto.DataType`, the bits of an element, their meaning, its typed field, and the first IR version that has it.
-const TABLE: [Row; 26] = {
-    use Class::{Bool, Int, String, Uint};
-    use TypedField::{DoubleData, FloatData, Int32Data, Int64Data, StringData, Uint64Data};
-    [
-        row("float16", 10, 16, float(10, NanCodes::Ieee), Int32Data, 3),
-        row("float", 1, 32, float(23, NanCodes::Ieee), FloatData, 3),
-        row("double", 11, 64, float(52, NanCodes::Ieee), DoubleData, 3),
-        row("bool", 9, 8, Bool, Int32Data, 3),
-        row("string", 8, 0, String, StringData, 3),
-        row("int8", 3, 8, Int, Int32Data, 3),
-        row("int16", 5, 16, Int, Int32Data, 3),
-        row("int32", 6, 32, Int, Int32Data, 3),
-        row("int64", 7, 64, Int, Int64Data, 3),
-        row("uint8", 2, 8, Uint, Int32Data, 3),
-        row("uint16", 4, 16, Uint, Int32Data, 3),
-        row("uint32", 12, 32, Uint, Uint64Data, 3),
-        row("uint64", 13, 64, Uint, Uint64Data, 3),
-        row("complex64", 14, 64, complex(23), FloatData, 3),
-        row("complex128", 15, 128, complex(52), DoubleData, 3),
-        row("bfloat16", 16, 16, float(7, NanCodes::Ieee), Int32Data, 4),
-        row("float8e4m3fn", 17, 8, float(3, NanCodes::AllOnes), Int32Data, 9),
-        row("float8e4m3fnuz", 18, 8, float(3, NanCodes::NegativeZero), Int32Data, 9),
-        row("float8e5m2", 19, 8, float(2, NanCodes::Ieee), Int32Data, 9),
-        row("float8e5m2fnuz", 20, 8, float(2, NanCodes::NegativeZero), Int32Data, 9),
-        row("int4", 22, 4, Int, Int32Data, 10),
-        row("uint4", 21, 4, Uint, Int32Data, 10),
-        row("float4e2m1", 23, 4, float(1, NanCodes::None), Int32Data, 11),
-        row("float8e8m0", 24, 8, float(0, NanCodes::EveryBit), Int32Data, 12),
-        row("int2", 26, 2, Int, Int32Data, 13),
-        row("uint2", 25, 2, Uint, Int32Data, 13),
-    ]
-};
-
 impl ElementType {
     /// Every element type, in the order in which the operators came to accept them.
-    pub const ALL: [ElementType; 26] = {
-        use ElementType::*;
-        [
-            Float16,
-            Float,
-            Double,
-            Bool,
-            String,
-            Int8,
-            Int16,
-            Int32,
-            Int64,
-            Uint8,
-            Uint16,
-            Uint32,
-            Uint64,
-            Complex64,
-            Complex128,
-            Bfloat16,
-            Float8e4m3fn,
-            Float8e4m3fnuz,
-            Float8e5m2,
-            Float8e5m2fnuz,
-            Int4,
-            Uint4,
-            Float4e2m1,
-            Float8e8m0,
-            Int2,
-            Uint2,
-        ]
-    };
+    pub const ALL: [ElementType; Self::VARIANTS.len()] = *Self::VARIANTS.first_chunk().unwrap();
 
     /// Every type up to and including `last`, in the order of [`ElementType::ALL`].
     pub const fn up_to(last: ElementType) -> &'static [ElementType] {
         Self::ALL.split_at(last as usize + 1).0
     }
 
-    const fn row(self) -> &'static Row {
-        &TABLE[self as usize]
+    /// Its number in `TensorProto.DataType`, the bits of an element, their meaning, its typed field, and the first IR version
+    /// that has it.
+    const fn row(self) -> Row {
+        use Class::{Bool, Int, String, Uint};
+        use TypedField::{DoubleData, FloatData, Int32Data, Int64Data, StringData, Uint64Data};
+        match self {
+            Self::Float16 => row(10, 16, float(10, NanCodes::Ieee), Int32Data, 3),
+            Self::Float => row(1, 32, float(23, NanCodes::Ieee), FloatData, 3),
+            Self::Double => row(11, 64, float(52, NanCodes::Ieee), DoubleData, 3),
+            Self::Bool => row(9, 8, Bool, Int32Data, 3),
+            Self::String => row(8, 0, String, StringData, 3),
+            Self::Int8 => row(3, 8, Int, Int32Data, 3),
+            Self::Int16 => row(5, 16, Int, Int32Data, 3),
+            Self::Int32 => row(6, 32, Int, Int32Data, 3),
+            Self::Int64 => row(7, 64, Int, Int64Data, 3),
+            Self::Uint8 => row(2, 8, Uint, Int32Data, 3),
+            Self::Uint16 => row(4, 16, Uint, Int32Data, 3),
+            Self::Uint32 => row(12, 32, Uint, Uint64Data, 3),
+            Self::Uint64 => row(13, 64, Uint, Uint64Data, 3),
+            Self::Complex64 => row(14, 64, complex(23), FloatData, 3),
+            Self::Complex128 => row(15, 128, complex(52), DoubleData, 3),
+            Self::Bfloat16 => row(16, 16, float(7, NanCodes::Ieee), Int32Data, 4),
+            Self::Float8e4m3fn => row(17, 8, float(3, NanCodes::AllOnes), Int32Data, 9),
+            Self::Float8e4m3fnuz => row(18, 8, float(3, NanCodes::NegativeZero), Int32Data, 9),
+            Self::Float8e5m2 => row(19, 8, float(2, NanCodes::Ieee), Int32Data, 9),
+            Self::Float8e5m2fnuz => row(20, 8, float(2, NanCodes::NegativeZero), Int32Data, 9),
+            Self::Int4 => row(22, 4, Int, Int32Data, 10),
+            Self::Uint4 => row(21, 4, Uint, Int32Data, 10),
+            Self::Float4e2m1 => row(23, 4, float(1, NanCodes::None), Int32Data, 11),
+            Self::Float8e8m0 => row(24, 8, float(0, NanCodes::EveryBit), Int32Data, 12),
+            Self::Int2 => row(26, 2, Int, Int32Data, 13),
+            Self::Uint2 => row(25, 2, Uint, Int32Data, 13),
+        }
     }
 
     /// The name in the operator documents, such as `float` or `float8e4m3fn`.
     pub const fn name(self) -> &'static str {
-        self.row().name
+        self.into_str()
     }
 
     /// The number in `TensorProto.DataType`.
@@ -268,28 +236,13 @@ pub const fn mask(bits: u32) -> u128 {
     if bits == 0 { 0 } else { u128::MAX >> (128 - bits) }
 }
 
-impl fmt::Display for ElementType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for ElementType {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|t| t.name() == name).ok_or(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_has_a_row_for_each_type_and_no_number_twice() {
-        for (i, element_type) in ElementType::ALL.into_iter().enumerate() {
-            assert_eq!(element_type as usize, i);
+        for element_type in ElementType::ALL {
             assert_eq!(ElementType::from_data_type(element_type.data_type()), Some(element_type));
             assert_eq!(element_type.name().parse(), Ok(element_type));
         }

@@ -1,11 +1,12 @@
 //! The ways in which a runtime can be wrong, as one table.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-/// One way in which a runtime is wrong. Declared from the most severe to the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+/// One way in which a runtime is wrong. Declared from the most severe to the least. Its name in output is that of the variant,
+/// such as `wrong-value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Discrepancy {
     /// Its process came to an end.
     Crash,
@@ -44,7 +45,9 @@ pub enum Discrepancy {
 }
 
 /// How bad a discrepancy is, the worst first. Its names are those of the command line too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(strum::Display, strum::EnumMessage, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Severity {
     /// A crash, no answer within the time limit, too much memory, or an answer that cannot be read.
     Crash,
@@ -57,64 +60,50 @@ pub enum Severity {
 }
 
 impl Discrepancy {
-    /// Its name, how bad it is, and what is wrong, after the name of the runtime.
-    const fn row(self) -> (&'static str, Severity, &'static str) {
+    /// How bad it is, and what is wrong, after the name of the runtime.
+    const fn row(self) -> (Severity, &'static str) {
         use Discrepancy::*;
         match self {
-            Crash => ("crash", Severity::Crash, "ends its process"),
-            Hang => ("hang", Severity::Crash, "gives no answer within the time limit"),
-            Memory => ("memory", Severity::Crash, "takes more memory than its limit"),
-            Garbage => ("garbage", Severity::Crash, "answers what cannot be read"),
-            Panic => ("panic", Severity::Panic, "panics"),
-            WrongCount => ("wrong-count", Severity::WrongAnswer, "gives another number of outputs"),
-            WrongValue => ("wrong-value", Severity::WrongAnswer, "gives other elements"),
-            WrongDims => ("wrong-dims", Severity::WrongAnswer, "gives other dims"),
-            WrongRank => ("wrong-rank", Severity::WrongAnswer, "gives another rank"),
-            WrongType => ("wrong-type", Severity::WrongAnswer, "gives another element type"),
-            Truncates => ("truncates", Severity::WrongAnswer, "does what 64-bit numbers cut to 32 bits would ask for"),
-            Undeclared => ("undeclared", Severity::WrongAnswer, "gives something else than it declared at load"),
-            RefusesValid => ("refuses-valid", Severity::RefusesValid, "refuses a valid model"),
-            ConfigurationsDisagree => {
-                ("configurations-disagree", Severity::Disagrees, "does not do the same in all configurations")
+            Crash => (Severity::Crash, "ends its process"),
+            Hang => (Severity::Crash, "gives no answer within the time limit"),
+            Memory => (Severity::Crash, "takes more memory than its limit"),
+            Garbage => (Severity::Crash, "answers what cannot be read"),
+            Panic => (Severity::Panic, "panics"),
+            WrongCount => (Severity::WrongAnswer, "gives another number of outputs"),
+            WrongValue => (Severity::WrongAnswer, "gives other elements"),
+            WrongDims => (Severity::WrongAnswer, "gives other dims"),
+            WrongRank => (Severity::WrongAnswer, "gives another rank"),
+            WrongType => (Severity::WrongAnswer, "gives another element type"),
+            Truncates => (Severity::WrongAnswer, "does what 64-bit numbers cut to 32 bits would ask for"),
+            Undeclared => (Severity::WrongAnswer, "gives something else than it declared at load"),
+            RefusesValid => (Severity::RefusesValid, "refuses a valid model"),
+            ConfigurationsDisagree => (Severity::Disagrees, "does not do the same in all configurations"),
+            WiringsDisagree => (Severity::Disagrees, "does not do the same when the operands are wired otherwise"),
+            OpsetsDisagree => {
+                (Severity::Disagrees, "does not do the same at a neighbouring opset that changed only types")
             }
-            WiringsDisagree => {
-                ("wirings-disagree", Severity::Disagrees, "does not do the same when the operands are wired otherwise")
+            AcceptsInvalid => (Severity::AcceptsInvalid, "answers an invalid model"),
+            AcceptsLeniently => {
+                (Severity::Lenient, "answers an invalid model, as a later version or an obvious reading would")
             }
-            OpsetsDisagree => (
-                "opsets-disagree",
-                Severity::Disagrees,
-                "does not do the same at a neighbouring opset that changed only types",
-            ),
-            AcceptsInvalid => ("accepts-invalid", Severity::AcceptsInvalid, "answers an invalid model"),
-            AcceptsLeniently => (
-                "accepts-leniently",
-                Severity::Lenient,
-                "answers an invalid model, as a later version or an obvious reading would",
-            ),
         }
     }
 
     pub const fn id(self) -> &'static str {
-        self.row().0
+        self.into_str()
     }
 
     pub const fn severity(self) -> Severity {
-        self.row().1
+        self.row().0
     }
 
     /// What is wrong, after the name of the runtime.
     pub const fn sentence(self) -> &'static str {
-        self.row().2
+        self.row().1
     }
 }
 
 /// All that is wrong, after the name of the runtime.
 pub fn sentences(discrepancies: &[Discrepancy]) -> String {
     discrepancies.iter().map(|discrepancy| discrepancy.sentence()).collect::<Vec<_>>().join(" and ")
-}
-
-impl fmt::Display for Discrepancy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.id())
-    }
 }
