@@ -59,7 +59,7 @@ impl Campaign {
             (self.summary["cases"]["total"] != 1500).then(|| "not every case was run".to_owned()),
             (self.summary["runtimes"][0]["wrong"] != 0).then(|| "in-house is said to be wrong".to_owned()),
             (self.summary["companies"].as_array().is_none_or(|companies| !companies.is_empty()))
-                .then(|| "what is wrong is held against a company".to_owned()),
+                .then(|| "what is wrong is held against a batch".to_owned()),
         ]
         .into_iter()
         .flatten()

@@ -1,6 +1,6 @@
 //! The summary of a campaign: what is new, known, fixed and not reached, and what it cost.
 //!
-//! All of it but the cost is the same however the cases were divided and merged again, but for what goes wrong in company
+//! All of it but the cost is the same however the cases were divided and merged again, but for what goes wrong in one model
 //! only, which depends on who was together.
 
 use std::collections::BTreeMap;

@@ -454,7 +454,8 @@ mod tests {
                 Next::Ready(ready) => format!("{ready:?}"),
                 Next::Execution(execution) => execution.message,
                 Next::Garbage { what, lost } => format!("garbage {what}{}", if lost { ", and lost" } else { "" }),
-                Next::Nothing { .. } | Next::NoMore | Next::End => panic!("a message is something"),
+                Next::NoMore => "no more".to_owned(),
+                Next::Nothing { .. } | Next::End => panic!("a message is something"),
             }));
             assert!(exchange.understand(Some(&[])).is_none(), "nothing is understood twice");
         }

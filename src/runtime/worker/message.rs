@@ -317,15 +317,11 @@ mod tests {
         }
         bytes = [tell_words("a", bytes).unwrap(), no_more().unwrap()].concat();
         assert_eq!(FORMAT, 7);
-        // One number, as dims and as elements; a vector of one number begins with its type and ends without strings.
-        let number = |value| [8, value, 0, 0, 0, 0, 0, 0, 0];
-        let vector = |value| [&[8][..], &number(1), &number(value), &[0]].concat();
-        let outputs = [&[0][..], &vector(2), &[0, 1, 0], &number(1), &[0, 4], &number(2), &[3, 97, 98, 99, 2, 1, 3, 0]];
-        let outputs = outputs.concat();
+        // A vector of one number: its type, its dims, its elements, and no strings.
+        let vector = |value| [8, 1, 2, 8, value, 0, 0, 0, 0, 0, 0, 0, 0];
+        let outputs = [&[0][..], &vector(2), &[0, 1, 0, 1, 2, 0, 4, 1, 4, 3, 97, 98, 99, 2, 1, 3, 0]].concat();
         let expected = [
-            &[0, 2, 7, 8, 1, 1, 120][..],
-            &vector(1),
-            &[1, 1, 1],
+            &[2, 7, 8, 1, 1, 120, 1, 1][..],
             &vector(1),
             &[1, 3],
             &outputs,
@@ -333,7 +329,7 @@ mod tests {
             &[1, 3],
             &outputs,
             &[0],
-            &[0, 1, 1, 10, 0, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 2, 1, 97],
+            &[0, 1, 1, 10, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 8, 0, 0, 0, 0, 2, 1, 97, 3],
         ];
         assert_eq!(bytes, expected.concat());
     }
