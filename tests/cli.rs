@@ -261,13 +261,13 @@ fn the_cases_of_a_seed_are_printed_and_stay_what_they_are_with_every_element_wri
     assert_ne!(short, long);
     for (short, long) in short.iter().zip(&long) {
         assert_eq!(short.tensors(), long.tensors(), "{short}");
-        assert_eq!((short.opset, &short.attributes), (long.opset, &long.attributes));
+        assert_eq!((short.opset, &short.nodes), (long.opset, &long.nodes));
     }
     // What follows on the catalogue is what the generator draws, up to the first case whose model has others.
     let drawn: Vec<Case> = (0..1200).map(|index| Generator::default().case(7, index).case).collect();
     let found = short.iter().filter(|case| drawn.contains(case)).count();
     assert!(found > 20, "{found}");
-    assert!(cases(&["--operator", "shape"]).iter().all(|case| case.operator.name == "Shape"));
+    assert!(cases(&["--operator", "shape"]).iter().all(|case| case.subject() == "Shape"));
 }
 
 #[test]

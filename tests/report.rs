@@ -170,7 +170,7 @@ fn made_up_reports(runtime: &str, kinds: &[Discrepancy], lines: &[&str], root: &
         let case: Case = line.parse().unwrap();
         let mismatch = Mismatch {
             discrepancies: vec![kind],
-            operator: case.operator.name,
+            operator: case.subject(),
             runtime: ids[0].release(),
             rule: None,
             reaction: String::new(),

@@ -3,6 +3,7 @@
 //!
 //! What is put together is a guess. It decides what a campaign costs, and nothing that it finds.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,9 +12,9 @@ use indexmap::{IndexMap, IndexSet};
 use smallvec::SmallVec;
 
 use super::Trigger;
-use crate::case::{Features, Generated, Wiring};
+use crate::case::{Features, Generated, Node, Value, Wiring};
 use crate::model::{self, Job, Part, Versions};
-use crate::operator::{Attribute, Expectation, OperatorName, Rule};
+use crate::operator::{Expectation, OperatorName, Rule};
 use crate::runtime::{Declaration, Execution, Gap, Outcome};
 use crate::tensor::ElementType;
 use crate::verdict::Discrepancy;
@@ -53,16 +54,16 @@ fn part(Generated { case, tensors, .. }: &Generated, prefix: &str) -> Part {
     Part::new(case, tensors, prefix)
 }
 
-/// Cases with what tells which of them have the same model. Only a case with the same node in the same wirings may have it,
+/// Cases with what tells which of them have the same model. Only a case with the same nodes in the same wirings may have it,
 /// and only the last such case is looked at.
 pub(super) fn members(cases: &[Generated]) -> Vec<Member<'_>> {
-    type Node<'c> = (OperatorName, u8, &'c [Attribute], SmallVec<[Option<Wiring>; 2]>);
-    let mut last: HashMap<Node, usize> = HashMap::new();
+    type Graph<'c> = (u8, &'c [Node], SmallVec<[Wiring; 2]>);
+    let mut last: HashMap<Graph, usize> = HashMap::new();
     let mut members: Vec<Member> = Vec::with_capacity(cases.len());
     for (place, generated) in cases.iter().enumerate() {
         let case = &generated.case;
-        let wirings = case.operands.iter().map(|operand| operand.as_ref().map(|operand| operand.wiring)).collect();
-        let before = last.entry((case.operator.name, case.opset, &case.attributes, wirings)).or_insert(place);
+        let wirings = case.sources.iter().map(|operand| operand.wiring).collect();
+        let before = last.entry((case.opset, &case.nodes, wirings)).or_insert(place);
         let is_same = |first: usize| part(generated, "").is_same_as(members[first].part());
         if *before != place && !is_same(*before) {
             *before = place;
@@ -159,10 +160,10 @@ struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Aspect {
     Versions(Versions),
-    /// Of the data, by operator and its version.
+    /// Of a source, by the operator that takes it and its version.
     Type(OperatorName, u8, ElementType),
-    /// Of each operand, and the rule that leaves the case open.
-    Wiring(OperatorName, Vec<Option<Wiring>>, Option<Rule>),
+    /// Of each source, the nodes, and the rule that leaves the case open.
+    Wiring(Cow<'static, str>, Vec<Wiring>, Option<Rule>),
     /// A known defect that it has all features of, by its place.
     Defect(usize),
 }
@@ -183,20 +184,27 @@ const KEEPS_FROM_ANSWERING: [Discrepancy; 6] = [
 impl Aspect {
     fn all(member: &Member, expected: &[Trigger]) -> Option<Vec<Aspect>> {
         let Generated { case, expectation, .. } = member.generated;
-        let (name, version, data) = (case.operator.name, case.version()?.since, case.data()?.element_type);
-        let wirings = case.operands.iter().map(|operand| operand.as_ref().map(|operand| operand.wiring)).collect();
+        let subject = case.subject();
+        let types = case.nodes.iter().enumerate().filter_map(|(place, node)| match node.inputs.first()? {
+            Some(Value::Source(data)) => {
+                Some(Aspect::Type(node.operator.name, case.version(place)?.since, case.sources[*data].element_type))
+            }
+            _ => None,
+        });
+        let types: SmallVec<[Aspect; 1]> = types.collect();
+        if types.is_empty() {
+            return None;
+        }
         let keeps = |defect: &Trigger| {
-            defect.mismatch.operator == name
+            defect.mismatch.operator == subject
                 && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
                 && defect.features.are_within(member.features())
         };
         let defects = (0..expected.len()).filter(|&place| keeps(&expected[place])).map(Aspect::Defect);
-        let own = [
-            Aspect::Versions(Versions::of(case)),
-            Aspect::Type(name, version, data),
-            Aspect::Wiring(name, wirings, expectation.rule()),
-        ];
-        Some(own.into_iter().chain(defects).collect())
+        let wirings = case.sources.iter().map(|operand| operand.wiring).collect();
+        let defects: Vec<Aspect> = defects.collect();
+        let own = [Aspect::Versions(Versions::of(case)), Aspect::Wiring(subject, wirings, expectation.rule())];
+        Some(own.into_iter().chain(types).chain(defects).collect())
     }
 
     /// Whether this is what an outcome comes from that is no answer.
@@ -225,7 +233,7 @@ impl<'a> Guess<'a> {
 
     /// What decides whether a runtime answers a case.
     pub(super) fn aspects(&mut self, member: &Member) -> Aspects {
-        let is_small = || member.generated.tensors.iter().flatten().all(|tensor| tensor.len() <= MOST_ELEMENTS);
+        let is_small = || member.generated.tensors.iter().all(|tensor| tensor.len() <= MOST_ELEMENTS);
         let may_be_answered = !matches!(member.generated.expectation, Expectation::Reject { .. });
         let all = (self.puts_together() && may_be_answered && is_small()).then(|| Aspect::all(member, self.expected));
         Some(all??.into_iter().map(|aspect| self.aspects.insert_full(aspect).0).collect())

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Pairs;
 use super::examine::Examination;
-use crate::case::{Case, Generated, Wiring};
+use crate::case::{Call, Case, Generated, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
@@ -220,9 +220,8 @@ impl Coverage {
             }
         };
         let mut wirings: Vec<usize> = case
-            .operands
+            .sources
             .iter()
-            .flatten()
             .filter_map(|operand| Wiring::ALL.iter().position(|&wiring| wiring == operand.wiring))
             .collect();
         wirings.sort_unstable();
@@ -230,12 +229,12 @@ impl Coverage {
         for wiring in wirings {
             count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
         }
-        let data = case.data().map(|data| data.element_type);
-        let (Some(version), Some(element_type)) = (case.version(), data) else { return };
+        let Some(Call { operator, version: Some(version), data: Some(data) }) = case.call() else { return };
+        let element_type = data.element_type;
         if !version.element_types.contains(&element_type) {
             return;
         }
-        let cell = Cell { operator: case.operator.name, version: version.since, element_type };
+        let cell = Cell { operator: operator.name, version: version.since, element_type };
         let new = || CellCoverage { runtimes: runtimes(), sample: case.to_string(), findings: BTreeMap::new() };
         let cell = self.cells.entry(cell).or_insert_with(new);
         count(&mut cell.runtimes);

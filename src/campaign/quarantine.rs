@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use crate::case::{Case, Features, Generated, shrink};
 use crate::model::{self, Job};
-use crate::operator::OperatorName;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once};
 
 /// The part of the time that goes to cases that are likely to end a process, at most: one of so many.
@@ -87,7 +86,7 @@ impl Quarantine {
     ) -> Option<Proven> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        if let Some(proven) = self.known().like(&release, case.operator.name, &Features::of(case)) {
+        if let Some(proven) = self.known().like(&release, &case.subject(), &Features::of(case)) {
             return Some(proven.clone());
         }
         let (began, features) = (Instant::now(), Features::of(case));
@@ -129,9 +128,9 @@ impl Known {
     }
 
     /// What ended the process of a release in a case whose features another case has as well.
-    pub(super) fn like(&self, release: &str, operator: OperatorName, features: &Features) -> Option<&Proven> {
+    pub(super) fn like(&self, release: &str, subject: &str, features: &Features) -> Option<&Proven> {
         self.proven.iter().find(|proven| {
-            proven.release == release && proven.case.operator.name == operator && proven.features.are_within(features)
+            proven.release == release && proven.case.subject() == subject && proven.features.are_within(features)
         })
     }
 }

@@ -237,8 +237,8 @@ impl<'a> Scheduler<'a> {
         let release = way.id.release();
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
-            let operator = member.generated.case.operator.name;
-            known.is_out(way.place) || known.like(&release, operator, member.features()).is_some()
+            let subject = member.generated.case.subject();
+            known.is_out(way.place) || known.like(&release, &subject, member.features()).is_some()
         };
         for batch in &mut way.batches {
             way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
@@ -276,8 +276,8 @@ impl<'a> Scheduler<'a> {
             Failures::LookInto(quarantine) => quarantine,
         };
         let (member, release) = (&cases.members[case], runtime.id().release());
-        let operator = member.generated.case.operator.name;
-        let is_known = quarantine.known().like(&release, operator, member.features()).is_some();
+        let subject = member.generated.case.subject();
+        let is_known = quarantine.known().like(&release, &subject, member.features()).is_some();
         match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
             Some(proven) if proven.execution.outcome == seen.outcome => {
                 let Proven { case, execution, .. } = proven;
@@ -432,7 +432,7 @@ pub(super) fn mismatches(
     execution: &Execution,
     found: &[Discrepancy],
 ) -> Vec<Mismatch> {
-    Mismatch::all(generated.case.operator.name, generated.expectation.rule(), id, execution, found)
+    Mismatch::all(generated.case.subject(), generated.expectation.rule(), id, execution, found)
 }
 
 /// Whether the answer is the very one that the specification gives or leans to.

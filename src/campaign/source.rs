@@ -41,7 +41,7 @@ impl Stream {
     /// The stream of a seed; `first` are cases that come even before the catalogue.
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
-        let first = first.into_iter().filter(|case| generator.operators().contains(&case.operator));
+        let first = first.into_iter().filter(|case| generator.is_of(case));
         Stream { catalogue: first.chain(listed).collect(), generator, seed, row: ROW }
     }
 

@@ -1,5 +1,6 @@
 //! What a campaign counts. Counts of two parts add up to those of the whole, in any order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use super::schedule::mismatches;
 use super::together::traits_of;
 use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::{self, Expectation, OperatorName, Rule};
+use crate::operator::{Expectation, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
@@ -153,14 +154,17 @@ impl Refusals {
     }
 }
 
+/// In place of an operator, for cases of several nodes.
+pub const GRAPH: &str = "graph";
+
 /// What an unsupported case was.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tally {
-    #[serde(deserialize_with = "operator::read_name")]
-    pub operator: OperatorName,
-    /// The operator version.
+    /// Of all cases of several nodes, [`GRAPH`].
+    pub operator: Cow<'static, str>,
+    /// The operator version; 0 if there is none.
     pub version: u8,
-    /// `None` if the case leaves its data out.
+    /// `None` if the case leaves its data out, or has several nodes.
     pub element_type: Option<ElementType>,
     pub gap: Gap,
 }
@@ -287,10 +291,11 @@ impl Statistics {
                 Judgement::Tolerated(tolerance) => *runtime.tolerated.entry(*tolerance).or_default() += 1,
                 Judgement::Unsupported(gap) => {
                     let case = &generated.case;
+                    let call = case.call();
                     let tally = Tally {
-                        operator: case.operator.name,
-                        version: case.since(),
-                        element_type: case.data().map(|data| data.element_type),
+                        operator: call.map_or(GRAPH, |call| call.operator.name).into(),
+                        version: call.and_then(|call| call.version).map_or(0, |version| version.since),
+                        element_type: call.and_then(|call| call.data).map(|data| data.element_type),
                         gap: *gap,
                     };
                     *runtime.unsupported.entry(tally).or_default() += 1;

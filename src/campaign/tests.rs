@@ -38,7 +38,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
     let design = Trigger {
         mismatch: Mismatch {
             discrepancies: vec![Discrepancy::WrongType],
-            operator: "Shape",
+            operator: "Shape".into(),
             runtime: "liar".to_owned(),
             rule: None,
             reaction: NativeType::TDim.name().to_owned(),
@@ -200,7 +200,7 @@ fn only_batch(lie: Fault) -> (String, Vec<Case>) {
 fn what_goes_wrong_in_a_batch_only_is_found_in_the_smallest_batch() {
     let (what, batch) = only_batch(liar::panics_on_shape_beside_flatten);
     assert!(what.starts_with("panics"), "{what}");
-    let mut operators: Vec<&str> = batch.iter().map(|case| case.operator.name).collect();
+    let mut operators: Vec<_> = batch.iter().map(Case::subject).collect();
     operators.sort_unstable();
     assert_eq!(operators, ["Flatten", "Shape"]);
 }

@@ -1,7 +1,7 @@
 //! Batches that go wrong: cases as the nodes of one model that a runtime does not get right, though each is right alone.
 
 use super::schedule::execute_in_one;
-use crate::case::{Case, Declared, Features, Generated, Operand, Wiring, shrink};
+use crate::case::{Case, Declared, Features, Generated, Operand, Single, Wiring, shrink};
 use crate::model::{self, Versions};
 use crate::operator::{InputSpec, NEWEST_OPSET, OPERATORS, Operator, Role};
 use crate::runtime::{Outcome, Runtime, execute_once};
@@ -23,7 +23,7 @@ pub(super) fn not_answered(outcome: &Outcome) -> String {
 /// What is special about the cases of a batch, in any order.
 pub fn traits_of(cases: &[Case]) -> String {
     let mut traits: Vec<String> =
-        cases.iter().map(|case| format!("{} {}", case.operator, Features::of(case))).collect();
+        cases.iter().map(|case| format!("{} {}", case.subject(), Features::of(case))).collect();
     traits.sort_unstable();
     traits.join(" + ")
 }
@@ -72,7 +72,7 @@ fn fed_with(operator: &'static Operator, dim: i64, declared: Declared) -> Case {
         _ => Operand { wiring: Wiring::Input(declared), ..Operand::new(ElementType::Float, vec![dim]) },
     };
     let operands = inputs.iter().map(|spec| Some(operand(spec))).collect();
-    Case { operator, opset: NEWEST_OPSET, attributes: vec![], operands }
+    Single { operator, opset: NEWEST_OPSET, attributes: vec![], operands }.into()
 }
 
 /// The simplest cases that go wrong together in the same way, without those that need not be there; as far as there is time.

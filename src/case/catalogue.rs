@@ -44,7 +44,7 @@ mod tests {
     fn demand(case: &Case) -> String {
         let expectation = case.expectation(&case.tensors());
         let outputs = |outputs: &[Tensor]| match &outputs[0] {
-            computed if case.operator.computes() => numbers(&computed.int64s().unwrap(), computed.rank()),
+            computed if case.nodes[0].operator.computes() => numbers(&computed.int64s().unwrap(), computed.rank()),
             moved => numbers(moved.dims(), 1),
         };
         let leaning = expectation.outputs().map_or("refusal".to_owned(), outputs);
@@ -62,7 +62,7 @@ mod tests {
             assert!(!entries.is_empty(), "{operator} has no edge cases");
             let mut seen = HashSet::new();
             for (case, demanded) in &entries {
-                assert_eq!(case.operator, *operator);
+                assert_eq!(case.single().unwrap().operator, *operator);
                 assert_eq!(demand(case), *demanded, "{case}");
                 assert!(operator.catalogue.contains(&format!("{case}  # ")), "{case} is not written as it prints");
                 assert!(seen.insert(case), "{case} stands there twice");

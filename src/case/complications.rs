@@ -1,21 +1,23 @@
 //! Cases with one special thing more than a given one. Where a defect does not show in one of them, the absence of that thing
 //! belongs to what triggers the defect.
 
-use super::{Case, Declared, Encoding, Generated, Wiring};
+use super::{Case, Declared, Encoding, Single, Wiring};
 use crate::operator::{Attribute, AttributeValue, Role};
 
 /// The complications of a case: those with the same expectation, or all of them.
 pub fn complications(case: &Case, with_the_same_expectation: bool) -> Vec<Case> {
-    let all = in_the_model(case).chain(other_entries(case)).chain(axes(case));
+    let Some(single) = case.single() else { return vec![] };
+    let all = in_the_model(&single).chain(other_entries(&single)).chain(axes(&single)).map(Case::from);
     if !with_the_same_expectation {
         return all.collect();
     }
-    let expectation = Generated::given(case.clone()).expectation;
-    all.filter(|other| Generated::given(other.clone()).expectation == expectation).collect()
+    let expectation = |case: &Case| case.expectation(&case.tensors());
+    let own = expectation(case);
+    all.filter(|other| expectation(other) == own).collect()
 }
 
 /// An axis is given where there is none.
-fn axes(case: &Case) -> impl Iterator<Item = Case> {
+fn axes(case: &Single) -> impl Iterator<Item = Single> {
     let specs = case.version().map_or(&[][..], |version| version.attributes);
     let is_left_out = |name: &str| case.attributes.iter().all(|attribute| attribute.name != name);
     specs.iter().filter(move |spec| spec.role == Role::Axis && is_left_out(spec.name)).map(|spec| {
@@ -26,7 +28,7 @@ fn axes(case: &Case) -> impl Iterator<Item = Case> {
 }
 
 /// What is fed is part of the model: one operand at a time.
-fn in_the_model(case: &Case) -> impl Iterator<Item = Case> {
+fn in_the_model(case: &Single) -> impl Iterator<Item = Single> {
     let is_fed = |place: &usize| {
         case.operands[*place].as_ref().is_some_and(|operand| operand.wiring == Wiring::Input(Declared::Static))
     };
@@ -38,7 +40,7 @@ fn in_the_model(case: &Case) -> impl Iterator<Item = Case> {
 }
 
 /// An entry of the target shape is inferred, or copied; or there is one more beside an entry that is inferred.
-fn other_entries(case: &Case) -> impl Iterator<Item = Case> {
+fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
     let target = case.target().unwrap_or_default();
     let fixed: Vec<usize> = (0..target.len()).filter(|&entry| target[entry] > 0).take(MOST_ENTRIES).collect();
     let special: Vec<i64> = [-1, 0].into_iter().filter(|special| !target.contains(special)).collect();

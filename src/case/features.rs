@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Wiring};
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, Role};
 use crate::tensor::ElementType;
 
@@ -157,6 +157,13 @@ impl Size {
 impl Features {
     /// The features of a case.
     pub fn of(case: &Case) -> Features {
+        match case.single() {
+            Some(single) => Features::of_single(&single),
+            None => todo!("graphs"),
+        }
+    }
+
+    fn of_single(case: &Single) -> Features {
         let version = case.version();
         let mut tags = Vec::new();
         let data = case.data();

@@ -13,7 +13,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Case, Contents, Declared, Operand, Wiring};
+use super::{Case, Contents, Declared, Operand, Single, Wiring};
 use crate::operator::{
     Attribute, AttributeKind, AttributeSpec, AttributeValue, Expectation, NEGATIVE_AXIS_SINCE, OPERATORS, Operator,
     Role, Rule, Version, may_be_constant,
@@ -38,8 +38,8 @@ pub enum Intent {
 pub struct Generated {
     pub case: Case,
     pub intent: Intent,
-    /// The tensors of the operands.
-    pub tensors: Vec<Option<Tensor>>,
+    /// The tensors of the sources.
+    pub tensors: Vec<Tensor>,
     /// What the specification demands.
     pub expectation: Expectation,
 }
@@ -94,6 +94,11 @@ impl Generator {
         Generator { operators }
     }
 
+    /// Whether each node of a case is of one of its operators.
+    pub fn is_of(&self, case: &Case) -> bool {
+        case.nodes.iter().all(|node| self.operators.contains(&node.operator))
+    }
+
     pub fn operators(&self) -> &[&'static Operator] {
         &self.operators
     }
@@ -132,13 +137,13 @@ impl Generator {
         if let Intent::Rule(rule) = intent {
             draft.bend(u, rule)?;
         }
-        let mut case = Case { operator, opset, attributes: draft.attributes, operands: draft.operands };
+        let mut case = Case::from(Single { operator, opset, attributes: draft.attributes, operands: draft.operands });
         let tensors = case.tensors();
         let mut expectation = case.expectation(&tensors);
         // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
         if expectation.rule() == Some(Rule::Unranked) && u.ratio(3, 4)? {
-            let operands = case.operands.iter_mut().flatten();
-            for operand in operands.filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked)) {
+            for operand in case.sources.iter_mut().filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked))
+            {
                 operand.wiring = Wiring::Input(Declared::Symbolic);
             }
             expectation = case.expectation(&tensors);

@@ -3,7 +3,7 @@
 //! A defect of reading shows in many ways: a wrong answer here, a refusal or an invalid model accepted there. What tells
 //! it is that the runtime does exactly what the misread case asks for.
 
-use super::{Case, Contents};
+use super::{Case, Contents, Single};
 use crate::operator::AttributeValue;
 use crate::tensor::ElementType;
 
@@ -11,25 +11,28 @@ impl Case {
     /// The case with its int64 numbers cut to their low 32 bits: those of attributes and of operands that are no data, of
     /// the former alone, and of the latter alone. Without those that are the case itself, and each once.
     pub fn truncated(&self) -> Vec<Case> {
+        let Some(single) = self.single() else { return vec![] };
         let keep = |number| number;
-        let mut cases = vec![self.with_numbers(low_half, low_half)];
-        for one in [self.with_numbers(low_half, keep), self.with_numbers(keep, low_half)] {
+        let mut cases = vec![single.with_numbers(low_half, low_half)];
+        for one in [single.with_numbers(low_half, keep), single.with_numbers(keep, low_half)] {
             if !cases.contains(&one) {
                 cases.push(one);
             }
         }
-        cases.retain(|case| case != self);
-        cases
+        cases.retain(|case| *case != single);
+        cases.into_iter().map(Case::from).collect()
     }
 
     /// The case with the nearest number of 32 bits for each that is beyond.
     #[must_use]
     pub fn saturated(&self) -> Case {
         let nearest = |number: i64| number.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
-        self.with_numbers(nearest, nearest)
+        self.single().map_or_else(|| self.clone(), |single| single.with_numbers(nearest, nearest).into())
     }
+}
 
-    fn with_numbers(&self, of_attributes: fn(i64) -> i64, of_operands: fn(i64) -> i64) -> Case {
+impl Single {
+    fn with_numbers(&self, of_attributes: fn(i64) -> i64, of_operands: fn(i64) -> i64) -> Single {
         let mut changed = self.clone();
         for attribute in &mut changed.attributes {
             match &mut attribute.value {

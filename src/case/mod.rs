@@ -1,4 +1,4 @@
-//! A case: one call of one operator, complete with how its operands reach it.
+//! A case: a small graph, complete with how its tensors reach the nodes. A case of one node is one call of one operator.
 //!
 //! A case is small: it describes its contents instead of holding them, so that it can be written on one line
 //! ([`notation`]) whatever its size. The same line is corpus entry, command-line argument and report.
@@ -8,10 +8,12 @@ mod complications;
 mod contents;
 mod features;
 mod generate;
+mod graph;
 mod misread;
 mod notation;
 mod overridden;
 pub mod shrink;
+mod single;
 pub mod space;
 mod target;
 mod variants;
@@ -20,24 +22,27 @@ pub use complications::complications;
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent};
+pub use graph::{Declares, Node, Outlet, Shown, Value};
 pub use notation::{MAX_LINE, ParseCaseError, describe};
+pub use single::{Call, Single};
 pub use variants::{Relation, Variant, variants};
 
-use crate::operator::{Attribute, Expectation, Operator, Rule, Version, may_be_constant};
 use crate::tensor::{ElementType, Tensor, element_count};
 
-/// One call of one operator.
+/// A small graph, and what it is fed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    pub operator: &'static Operator,
     /// 1 to [`crate::operator::NEWEST_OPSET`].
     pub opset: u8,
-    pub attributes: Vec<Attribute>,
-    /// `None` is an operand left out by the empty name.
-    pub operands: Vec<Option<Operand>>,
+    /// The tensors that no node gives, in the order in which nodes take them.
+    pub sources: Vec<Operand>,
+    /// At least one, each after those whose outputs it takes.
+    pub nodes: Vec<Node>,
+    /// The sources that are graph outputs as well, by their places.
+    pub passed: Vec<usize>,
 }
 
-/// A tensor that a case feeds to its operator, and the way it takes to get there.
+/// A tensor that is fed to a graph, and the way it takes to get there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
     pub element_type: ElementType,
@@ -146,6 +151,12 @@ impl Operand {
         }
     }
 
+    /// A tensor in a wiring, its elements written out.
+    pub fn of(tensor: &Tensor, wiring: Wiring) -> Operand {
+        let (element_type, dims) = (tensor.element_type(), tensor.dims().to_vec());
+        Operand { element_type, dims, contents: Contents::of(tensor), wiring }
+    }
+
     /// Checked before any memory is taken for elements.
     ///
     /// # Errors
@@ -172,64 +183,5 @@ impl Operand {
     /// The operand's tensor.
     pub fn tensor(&self) -> Tensor {
         self.contents.tensor(self.element_type, &self.dims)
-    }
-}
-
-impl Case {
-    /// The version of the operator that holds at the opset, if the operator existed by then.
-    pub fn version(&self) -> Option<&'static Version> {
-        self.operator.version_at(self.opset)
-    }
-
-    /// The opset that brought that version; 0 if there is none.
-    pub fn since(&self) -> u8 {
-        self.version().map_or(0, |version| version.since)
-    }
-
-    /// The name of that version, such as `Reshape-14`.
-    pub fn operator_version(&self) -> String {
-        format!("{}-{}", self.operator, self.since())
-    }
-
-    /// The first operand, which is the tensor that is worked on, unless it is left out.
-    pub fn data(&self) -> Option<&Operand> {
-        self.operands.first()?.as_ref()
-    }
-
-    /// The same case with every operand in one wiring.
-    pub fn rewired(&self, wiring: Wiring) -> Case {
-        let mut case = self.clone();
-        case.operands.iter_mut().flatten().for_each(|operand| operand.wiring = wiring);
-        case
-    }
-
-    /// The tensors of the operands, in order. They are what both the expectation and the model are made of.
-    pub fn tensors(&self) -> Vec<Option<Tensor>> {
-        self.operands.iter().map(|operand| operand.as_ref().map(Operand::tensor)).collect()
-    }
-
-    /// The same case with every element of its operands written out.
-    pub fn with_elements(&self) -> Case {
-        let written = |operand: &Operand| Operand { contents: Contents::of(&operand.tensor()), ..operand.clone() };
-        let operands = self.operands.iter().map(|operand| operand.as_ref().map(written)).collect();
-        Case { operands, ..self.clone() }
-    }
-
-    /// What the specification demands of the case, whose operands are `tensors`.
-    pub fn expectation(&self, tensors: &[Option<Tensor>]) -> Expectation {
-        let of_call = self.operator.evaluate(self.opset, &self.attributes, tensors);
-        match self.rule_on_the_graph() {
-            Some(rule) => of_call.in_invalid_graph(rule),
-            None => of_call,
-        }
-    }
-
-    /// The rule that the model breaks by the way in which an operand reaches the node, whatever the call.
-    pub fn rule_on_the_graph(&self) -> Option<Rule> {
-        self.operands.iter().flatten().find_map(|operand| match operand.wiring {
-            Wiring::Input(Declared::Unranked) => Some(Rule::Unranked),
-            Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::ConstantType),
-            _ => None,
-        })
     }
 }

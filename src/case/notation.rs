@@ -20,7 +20,7 @@ use winnow::error::{StrContext, StrContextValue};
 use winnow::prelude::*;
 use winnow::token::{none_of, one_of, rest, take_while};
 
-use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
 use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
 
@@ -40,14 +40,15 @@ const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}", self.operator, self.opset)?;
-        for attribute in &self.attributes {
+        let node = &self.nodes[0];
+        write!(f, "{}@{}", node.operator, self.opset)?;
+        for attribute in &node.attributes {
             write!(f, " {}={}", attribute.name, attribute.value)?;
         }
-        for operand in &self.operands {
-            match operand {
-                Some(operand) => write!(f, " {operand}")?,
-                None => f.write_str(" _")?,
+        for input in &node.inputs {
+            match input {
+                Some(Value::Source(place)) => write!(f, " {}", self.sources[*place])?,
+                _ => f.write_str(" _")?,
             }
         }
         Ok(())
@@ -228,7 +229,7 @@ fn case(input: &mut &str) -> ModalResult<Case> {
     let attributes = repeat(0.., preceded(space1, attribute)).parse_next(input)?;
     let operands = repeat(0.., preceded(space1, operand_or_gap)).parse_next(input)?;
     (space0, eof).parse_next(input)?;
-    Ok(Case { operator, opset, attributes, operands })
+    Ok(Single { operator, opset, attributes, operands }.into())
 }
 
 fn not_among<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Expected {

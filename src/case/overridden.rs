@@ -1,15 +1,15 @@
 //! What an initializer holds that is the default of a graph input which is fed.
 
-use super::Case;
+use super::Single;
 use super::contents::own_bits;
 use crate::operator::{Expectation, Role};
 use crate::tensor::{Elements, Strings, Tensor, product};
 
-impl Case {
+impl Single {
     /// What the initializer of an operand holds that overrides it: a tensor of the same type and dims, so that a runtime
-    /// which takes it for the operand gives another answer, as far as there is such a tensor. `tensors` are those of the
-    /// operands; `None` if the operand is left out.
-    pub fn overridden(&self, place: usize, tensors: &[Option<Tensor>]) -> Option<Tensor> {
+    /// which takes it for the operand gives another answer, as far as there is such a tensor. `None` if the operand is left out.
+    pub fn overridden(&self, place: usize) -> Option<Tensor> {
+        let tensors = &self.tensors();
         let fed = tensors.get(place)?.as_ref()?;
         let role = self.version().and_then(|version| version.inputs.get(place)).map(|spec| spec.role);
         match (role, fed.int64s()) {
@@ -43,7 +43,7 @@ impl Case {
 }
 
 /// A tensor that differs in every element, and has no NaN where there is one.
-fn complement(tensor: &Tensor) -> Tensor {
+pub(super) fn complement(tensor: &Tensor) -> Tensor {
     let (element_type, dims) = (tensor.element_type(), tensor.dims().to_vec());
     let made = match tensor.elements() {
         Elements::Strings(strings) => Tensor::from_strings(dims, strings.iter().map(other_string).collect::<Strings>()),
@@ -64,12 +64,13 @@ fn other_string(string: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Case;
     use crate::tensor::{Difference, ElementType, differences};
 
     fn overridden(line: &str, place: usize) -> (Tensor, Tensor) {
-        let case: Case = line.parse().unwrap();
+        let case: Single = line.parse::<Case>().unwrap().single().unwrap(); // line.parse().unwrap();
         let tensors = case.tensors();
-        let default = case.overridden(place, &tensors).unwrap();
+        let default = case.overridden(place).unwrap();
         (tensors[place].clone().unwrap(), default)
     }
 

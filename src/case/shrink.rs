@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::target::TargetPlace;
-use super::{Case, Contents, Declared, Encoding, Fed, Operand, Wiring};
+use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role};
 use crate::tensor::{ElementType, element_count, product};
 
@@ -28,7 +28,7 @@ const WIRINGS: [Wiring; 10] = [
 ];
 
 /// How complex a case is: whether its model is valid first, then operands and attributes, then ranks, opset, types, wirings, and at last values.
-pub fn complexity(case: &Case) -> Complexity {
+pub fn complexity(case: &Single) -> Complexity {
     let operands = || case.operands.iter().flatten();
     let sum = |of: &dyn Fn(&Operand) -> u128| operands().map(of).sum::<u128>();
     let shapes = || case.operands.iter().skip(1).flatten().filter_map(Operand::int64s);
@@ -39,7 +39,7 @@ pub fn complexity(case: &Case) -> Complexity {
     });
     Complexity(vec![
         // A model that is not valid is no evidence of anything, so it comes after every one that is.
-        u128::from(case.rule_on_the_graph().is_some()),
+        u128::from(is_invalid(case)),
         // An old form of the operator comes after its new one, whatever else.
         u128::from(is_old_form(case)),
         case.operands.len() as u128,
@@ -61,13 +61,18 @@ pub fn complexity(case: &Case) -> Complexity {
     ])
 }
 
+/// Whether the model is not valid by the way in which an operand reaches the node.
+fn is_invalid(case: &Single) -> bool {
+    Case::from(case.clone()).rule_on_the_graph().is_some()
+}
+
 /// Whether the target shape is an attribute, as it was before it became an operand.
-fn is_old_form(case: &Case) -> bool {
+fn is_old_form(case: &Single) -> bool {
     let version = case.version();
     version.is_some_and(|v| v.attributes.iter().any(|spec| spec.role == Role::TargetShape))
 }
 
-fn tie(case: &Case) -> u128 {
+fn tie(case: &Single) -> u128 {
     let dims = case.operands.iter().flatten().flat_map(|operand| operand.dims.iter().map(|&dim| size(dim)));
     let target = case.target().unwrap_or_default().into_iter().map(entry_rank);
     dims.chain(target).take(16).fold(0, |tie, value| tie << 7 | value.min(127))
@@ -153,16 +158,17 @@ pub(crate) fn from_simplest(case: &Case, first: &mut dyn FnMut(&[Case]) -> Optio
 /// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
 /// with a number whose low 32 bits are valid, if the case has one beyond them.
 fn simplest(case: &Case) -> Vec<Case> {
-    let lines = |opset: u8| match case.operator.version_at(opset).map(|version| version.inputs.len()) {
-        Some(2) => ["", ":initializer"]
-            .map(|wiring| format!("{}@{opset} float[1] int64[1]{{1}}{wiring}", case.operator))
-            .to_vec(),
-        _ => vec![format!("{}@{opset} float[1]", case.operator)],
+    let Some(Single { operator, opset: oldest, .. }) = case.single() else { return vec![] };
+    let lines = |opset: u8| match operator.version_at(opset).map(|version| version.inputs.len()) {
+        Some(2) => {
+            ["", ":initializer"].map(|wiring| format!("{operator}@{opset} float[1] int64[1]{{1}}{wiring}")).to_vec()
+        }
+        _ => vec![format!("{operator}@{opset} float[1]")],
     };
-    let opsets = (case.opset..=NEWEST_OPSET).rev();
+    let opsets = (oldest..=NEWEST_OPSET).rev();
     let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
     if !case.truncated().is_empty() {
-        let beyond: Vec<Case> = cases.iter().map(|case| with_target(case, vec![BEYOND_32_BITS])).collect();
+        let beyond: Vec<Case> = cases.iter().filter_map(|case| with_target(case, vec![BEYOND_32_BITS])).collect();
         cases.extend(beyond);
     }
     cases
@@ -170,6 +176,11 @@ fn simplest(case: &Case) -> Vec<Case> {
 
 /// Every single step from a case, each strictly simpler, the boldest first, none twice.
 pub fn candidates(case: &Case) -> Vec<Case> {
+    let Some(single) = case.single() else { return vec![] };
+    of_single(&single).into_iter().map(Case::from).collect()
+}
+
+pub(super) fn of_single(case: &Single) -> Vec<Single> {
     let mut found = Vec::new();
     operand_counts(case, &mut found);
     attributes(case, &mut found);
@@ -180,7 +191,7 @@ pub fn candidates(case: &Case) -> Vec<Case> {
     let own = complexity(case);
     // A dim of 0 holds large ones in check: without it they would be elements to carry.
     let most = elements(case).max(64);
-    let mut simpler: Vec<Case> = Vec::new();
+    let mut simpler: Vec<Single> = Vec::new();
     for candidate in found {
         if elements(&candidate) <= most && complexity(&candidate) < own && !simpler.contains(&candidate) {
             simpler.push(candidate);
@@ -190,18 +201,18 @@ pub fn candidates(case: &Case) -> Vec<Case> {
 }
 
 /// Elements of all operands together.
-fn elements(case: &Case) -> usize {
+fn elements(case: &Single) -> usize {
     let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
     counts.fold(0, usize::saturating_add)
 }
 
-fn with(case: &Case, change: impl FnOnce(&mut Case)) -> Case {
+fn with(case: &Single, change: impl FnOnce(&mut Single)) -> Single {
     let mut changed = case.clone();
     change(&mut changed);
     changed
 }
 
-fn operand_counts(case: &Case, found: &mut Vec<Case>) {
+fn operand_counts(case: &Single, found: &mut Vec<Single>) {
     for index in (0..case.operands.len()).rev() {
         found.push(with(case, |c| {
             c.operands.remove(index);
@@ -214,7 +225,7 @@ fn operand_counts(case: &Case, found: &mut Vec<Case>) {
     }
 }
 
-fn attributes(case: &Case, found: &mut Vec<Case>) {
+fn attributes(case: &Single, found: &mut Vec<Single>) {
     let version = case.version();
     let declared = |name: &str| version.is_some_and(|v| v.attributes.iter().any(|spec| spec.name == name));
     for (index, attribute) in case.attributes.iter().enumerate() {
@@ -237,7 +248,7 @@ fn attributes(case: &Case, found: &mut Vec<Case>) {
 }
 
 /// The case with every size, given and asked for, as 1.
-fn all_ones(case: &Case) -> Case {
+fn all_ones(case: &Single) -> Single {
     with(case, |c| {
         if let Some(Some(data)) = c.operands.first_mut() {
             data.dims.fill(1);
@@ -248,15 +259,19 @@ fn all_ones(case: &Case) -> Case {
     })
 }
 
-/// The case with another target shape, if it has one.
-pub fn with_target(case: &Case, target: Vec<i64>) -> Case {
+/// The case of one node with another target shape, if it has one.
+pub fn with_target(case: &Case, target: Vec<i64>) -> Option<Case> {
+    Some(targeted(&case.single()?, target).into())
+}
+
+fn targeted(case: &Single, target: Vec<i64>) -> Single {
     with(case, |c| c.set_target(target))
 }
 
 /// The name that undeclared attributes come down to.
 const UNDECLARED: &str = "undeclared";
 
-fn ranks(case: &Case, found: &mut Vec<Case>) {
+fn ranks(case: &Single, found: &mut Vec<Single>) {
     let target = case.target();
     for (place, operand) in case.operands.iter().enumerate() {
         let Some(operand) = operand else { continue };
@@ -327,7 +342,7 @@ fn scale(number: i64, factor: i64, by: i64) -> Option<i64> {
     rest.checked_mul(by)
 }
 
-fn targets(case: &Case, found: &mut Vec<Case>) {
+fn targets(case: &Single, found: &mut Vec<Single>) {
     let Some(target) = case.target() else {
         // A shape of another type is read as none, and may be there for nothing.
         if let Some(TargetPlace::Operand(place)) = case.target_place() {
@@ -353,11 +368,11 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
             .extend(pair[0].checked_mul(pair[1]).map(|one| [&target[..index], &[one], &target[index + 2..]].concat()));
     }
     for target in simple {
-        found.push(with_target(case, target));
+        found.push(targeted(case, target));
     }
     if target.is_empty() {
         // A runtime may have to know a shape that is not empty at load, so both change at once.
-        let filled = with(&with_target(case, vec![1]), |c| {
+        let filled = with(&targeted(case, vec![1]), |c| {
             c.operands.iter_mut().skip(1).flatten().for_each(|o| o.wiring = Wiring::Initializer(Encoding::Raw));
         });
         found.push(filled);
@@ -365,7 +380,7 @@ fn targets(case: &Case, found: &mut Vec<Case>) {
 }
 
 /// The case at a newer opset whose version has the target shape as an operand, where it is an attribute now.
-fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
+fn with_target_operand(case: &Single, opset: u8) -> Vec<Single> {
     let (Some(own), Some(newer)) = (case.version(), case.operator.version_at(opset)) else {
         return vec![];
     };
@@ -377,7 +392,7 @@ fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
     }
     let wirings = [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)];
     let moved = wirings.map(|wiring| {
-        let mut moved = Case { opset, ..case.clone() };
+        let mut moved = Single { opset, ..case.clone() };
         moved.attributes.retain(|a| a.name != attribute.name);
         moved.operands.push(Some(Operand { wiring, ..Operand::vector(&target) }));
         moved
@@ -388,9 +403,9 @@ fn with_target_operand(case: &Case, opset: u8) -> Vec<Case> {
 /// Dims from here on are there for their size alone.
 const VAST: i64 = 1 << 32;
 
-fn plainness(case: &Case, found: &mut Vec<Case>) {
+fn plainness(case: &Single, found: &mut Vec<Single>) {
     for opset in (case.opset + 1..=NEWEST_OPSET).rev() {
-        found.push(Case { opset, ..case.clone() });
+        found.push(Single { opset, ..case.clone() });
         found.extend(with_target_operand(case, opset));
     }
     for (place, operand) in case.operands.iter().enumerate() {
@@ -444,7 +459,7 @@ fn nearer(value: i64, rank: usize) -> Vec<i64> {
     values
 }
 
-fn sizes(case: &Case, found: &mut Vec<Case>) {
+fn sizes(case: &Single, found: &mut Vec<Single>) {
     found.push(all_ones(case));
     let target = case.target();
     let rank = case.data().map_or(0, |data| data.dims.len());
@@ -460,7 +475,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
             let asked = target.iter().flatten().copied();
             let simpler = [1, 2].into_iter().chain(asked).chain([0]).chain(nearer(dim, rank));
             for simpler in simpler.filter(|&d| d >= 0 && size(d) < size(dim)) {
-                let set = |c: &mut Case| {
+                let set = |c: &mut Single| {
                     if let Some(Some(data)) = c.operands.first_mut() {
                         data.dims[index] = simpler;
                     }
@@ -499,10 +514,11 @@ mod tests {
     fn every_step_is_strictly_simpler_and_a_case_of_the_notation() {
         let generator = Generator::default();
         for index in 0..2000 {
-            let case = generator.case(5, index).case;
+            let case = generator.case(5, index).case.single().unwrap();
             let own = complexity(&case);
-            for candidate in candidates(&case) {
-                assert!(complexity(&candidate) < own, "{candidate} is not simpler than {case}");
+            for candidate in of_single(&case) {
+                assert!(complexity(&candidate) < own, "{candidate:?} is not simpler than {case:?}");
+                let candidate = Case::from(candidate);
                 assert_eq!(candidate.to_string().parse().as_ref(), Ok(&candidate), "{candidate}");
             }
         }
@@ -519,9 +535,9 @@ mod tests {
                 continue;
             }
             let is_wrong = |operand: &&Operand| {
-                with(&case, |c| c.operands = vec![Some((*operand).clone())]).rule_on_the_graph().is_some()
+                Case { sources: vec![(*operand).clone()], ..case.clone() }.rule_on_the_graph().is_some()
             };
-            let wrong = |case: &Case| case.operands.iter().flatten().filter(is_wrong).count();
+            let wrong = |case: &Case| case.sources.iter().filter(is_wrong).count();
             let is_rewired = |step: &&Case| step.rewired(Wiring::ALL[0]) == case.rewired(Wiring::ALL[0]);
             assert!(steps.iter().filter(is_rewired).any(|step| wrong(step) < wrong(&case)), "{case}");
         }

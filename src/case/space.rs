@@ -5,7 +5,7 @@
 //! rank and then in lexical order. The data is float and a graph input, a target shape is an initializer, or an attribute
 //! where the version has it so.
 
-use super::{Case, Encoding, Operand, Wiring};
+use super::{Case, Encoding, Operand, Single, Wiring};
 use crate::operator::{Attribute, AttributeSpec, AttributeValue, Operator, Role};
 use crate::tensor::ElementType;
 
@@ -88,7 +88,7 @@ impl Bounds {
         (0..=self.max_target_rank).try_fold(0_u64, |sum, rank| sum.checked_add(entries.checked_pow(rank)?))
     }
 
-    /// Case `index` of the space; `None` past its end.
+    /// Single `index` of the space; `None` past its end.
     pub fn case(&self, index: u64) -> Option<Case> {
         let mut rest = index;
         let opset = *self.opsets.iter().find(|&&opset| skip(&mut rest, self.at_opset(opset)))?;
@@ -113,7 +113,8 @@ impl Bounds {
                 _ => Operand::new(ElementType::Float, dims.clone()),
             })
         });
-        Some(Case { operator: self.operator, opset, attributes: attributes.collect(), operands: operands.collect() })
+        let (attributes, operands) = (attributes.collect(), operands.collect());
+        Some(Single { operator: self.operator, opset, attributes, operands }.into())
     }
 
     fn attribute(&self, spec: &AttributeSpec, digit: u64, rank: u32) -> Option<AttributeValue> {
@@ -194,7 +195,7 @@ mod tests {
             assert_eq!(cases.len() as u64, len);
             assert_eq!(space.case(len), None);
             assert!(cases.iter().all(|case| {
-                let data = case.operands[0].as_ref().unwrap();
+                let data = &case.sources[0];
                 opsets.contains(&case.opset) && data.dims.len() <= 2 && data.dims.iter().all(|d| (0..=2).contains(d))
             }));
         }

@@ -1,6 +1,6 @@
 //! The target shape of a case: what a Reshape is asked for, as the attribute that it was or the operand that it is.
 
-use super::{Case, Contents, MAX_RANK, Operand};
+use super::{Contents, MAX_RANK, Operand, Single};
 use crate::operator::{Attribute, AttributeValue, Role};
 use crate::tensor::{ElementType, element_count};
 
@@ -27,7 +27,7 @@ pub(super) enum TargetPlace {
     Operand(usize),
 }
 
-impl Case {
+impl Single {
     /// The target shape, as the attribute or the operand that it is.
     pub fn target(&self) -> Option<Vec<i64>> {
         match self.target_place()? {

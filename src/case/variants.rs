@@ -4,7 +4,7 @@
 //! Where the specification has one answer, each case is held to that. Variants tell where it leaves room: whatever a
 //! runtime makes of it, it must make the same of it in every wiring.
 
-use super::{Case, Declared, Encoding, Generated, Wiring};
+use super::{Case, Declared, Encoding, Generated, Single, Wiring};
 
 /// How a variant differs from its case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,11 @@ pub fn variants(generated: &Generated) -> Vec<Variant> {
     let wirings =
         [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw), Wiring::Constant(Encoding::Raw)];
     let rewired = wirings.into_iter().map(|wiring| (Relation::Wiring, case.rewired(wiring)));
-    let moved = neighbours(case).into_iter().map(|opset| (Relation::Opset, Case { opset, ..case.clone() }));
+    let moved = case
+        .single()
+        .map_or_else(Vec::new, |single| neighbours(&single))
+        .into_iter()
+        .map(|opset| (Relation::Opset, Case { opset, ..case.clone() }));
     rewired
         .chain(moved)
         .filter(|(_, variant)| variant != case)
@@ -42,7 +46,7 @@ pub fn variants(generated: &Generated) -> Vec<Variant> {
 }
 
 /// The first opset of the version after, and of the version before, where the difference is one of types only.
-fn neighbours(case: &Case) -> Vec<u8> {
+fn neighbours(case: &Single) -> Vec<u8> {
     let versions = case.operator.versions;
     let Some(index) = versions.iter().rposition(|v| v.since <= case.opset) else {
         return Vec::new();

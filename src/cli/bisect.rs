@@ -95,7 +95,7 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
         (0..ids.len()).map(|index| Behaviour::of(&generated, &examination, index)).collect()
     };
     let wanted = look(case);
-    let older = case.operator.versions.iter().map(|version| version.since).filter(|&opset| opset < case.opset);
+    let older = case.nodes[0].operator.versions.iter().map(|version| version.since).filter(|&opset| opset < case.opset);
     let older = older.map(|opset| Case { opset, ..case.clone() }).find(|older| look(older) == wanted);
     older.unwrap_or_else(|| case.clone())
 }

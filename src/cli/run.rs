@@ -112,8 +112,7 @@ fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Resul
                         Judgement::Tolerated(tolerance) => format!("tolerated ({})", tolerance.sentence()),
                         Judgement::Unsupported(_) => format!("unsupported ({})", reaction(&execution.outcome)),
                         Judgement::Wrong(found) => {
-                            let mismatches =
-                                Mismatch::all(case.operator.name, expectation.rule(), &id, execution, &found);
+                            let mismatches = Mismatch::all(case.subject(), expectation.rule(), &id, execution, &found);
                             let alone = std::slice::from_mut(runtime);
                             let names = ledger.names(case, &mismatches, &id, alone, &mut own);
                             let known = names.names.iter().map(|name| format!(" (known as {name})"));

@@ -1,5 +1,6 @@
 //! What differs between two releases of a runtime: newly broken, newly fixed, and whatever else changed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -41,7 +42,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     pub kind: Kind,
-    pub operator: &'static str,
+    pub operator: Cow<'static, str>,
     pub before: Behaviour,
     /// `None` for whatever it does with what it could not do before: that is one change, however much of it there is.
     pub after: Option<Behaviour>,
@@ -260,7 +261,7 @@ impl Comparison {
         };
         let own = measured(change)?;
         let fixes = self.drifts.keys().filter(|fix| {
-            let is_same = (fix.operator, fix.failure()) == (change.operator, change.failure());
+            let is_same = (&fix.operator, fix.failure()) == (&change.operator, change.failure());
             fix.kind == Kind::Fixed && is_same && fix.failure().is_some()
         });
         let fixes = fixes.filter_map(measured).filter(|fix| (fix.0, fix.1) < (own.0, own.1));
@@ -280,8 +281,9 @@ impl Comparison {
                     configurations: BTreeSet::new(),
                 });
                 drift.count += 1;
-                drift.versions.extend(case.version().map(|version| version.since));
-                drift.types.extend(case.data().map(|data| data.element_type));
+                let call = case.call();
+                drift.versions.extend(call.and_then(|call| call.version).map(|version| version.since));
+                drift.types.extend(call.and_then(|call| call.data).map(|data| data.element_type));
                 drift.configurations.insert(configuration);
                 let size = |case: &Case| (case.to_string().len(), case.to_string());
                 if size(case) < size(&drift.case) {
@@ -378,7 +380,7 @@ impl Pair {
         let change = |index: usize| {
             let kind = Kind::of(&before.judgements[index], &after.judgements[index]);
             let after = (kind != Kind::Added).then(|| Behaviour::of(generated, after, index));
-            let (operator, before) = (generated.case.operator.name, Behaviour::of(generated, before, index));
+            let (operator, before) = (generated.case.subject(), Behaviour::of(generated, before, index));
             (index, Change { kind, operator, before, after })
         };
         self.configurations().filter(is_other).map(change).collect()

@@ -52,20 +52,19 @@ impl Extent {
                 Shown::No
             }
         };
-        let versions = case.operator.versions.iter().map(|version| {
-            let mut opsets = case.operator.opsets(version);
+        let operator = case.nodes[0].operator;
+        let versions = operator.versions.iter().map(|version| {
+            let mut opsets = operator.opsets(version);
             let is_valid = |opset: &u8| Case { opset: *opset, ..case.clone() }.rule_on_the_graph().is_none();
             let own = opsets.contains(&case.opset).then_some(case.opset);
             let opset = own.or_else(|| opsets.find(is_valid)).unwrap_or(version.since);
             (version.since, shown(&Case { opset, ..case.clone() }))
         });
         let versions = versions.collect();
-        let listed = case.version().map_or(&[][..], |version| version.element_types);
+        let listed = case.version(0).map_or(&[][..], |version| version.element_types);
         let types = listed.iter().map(|&element_type| {
             let mut changed = case.clone();
-            if let Some(Some(data)) = changed.operands.first_mut() {
-                data.retype(element_type);
-            }
+            changed.sources.iter_mut().take(1).for_each(|data| data.retype(element_type));
             (element_type, shown(&changed))
         });
         let types = types.collect();

@@ -180,7 +180,7 @@ impl Ledger {
         let alike = |known: &&Known| known.may_show_on(id) && known.signature.is_of(mismatch);
         let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
         let features = Features::of(case);
-        let element_type = |case: &Case| case.data().map(|data| data.element_type);
+        let element_type = |case: &Case| Some(case.call()?.data?.element_type);
         let with_that_type =
             |known: &Known| variations(&known.case()).into_iter().find(|own| element_type(own) == element_type(case));
         let is_it = |known: &&&Known| known.features(&known.case()).are_within(&features);
@@ -284,12 +284,13 @@ fn with_versions(text: &str, id: &str, first: &str, last: &str) -> Result<String
 
 /// A minimized case with data of another type, where it is not the plain one.
 fn variations(case: &Case) -> Vec<Case> {
-    let Some(data) = case.data().filter(|data| data.element_type != ElementType::Float) else { return vec![] };
+    let Some(single) = case.single() else { return vec![] };
+    let Some(data) = single.data().filter(|data| data.element_type != ElementType::Float) else { return vec![] };
     let types = ElementType::ALL.into_iter().filter(|&element_type| element_type != data.element_type);
     let cases = types.map(|element_type| {
-        let mut case = case.clone();
-        case.operands[0].iter_mut().for_each(|data| data.retype(element_type));
-        case
+        let mut other = single.clone();
+        other.operands[0].iter_mut().for_each(|data| data.retype(element_type));
+        other.into()
     });
     cases.collect()
 }
@@ -386,7 +387,7 @@ impl Known {
     pub fn mismatch(&self) -> Mismatch {
         Mismatch {
             discrepancies: self.signature.discrepancies.clone(),
-            operator: self.case().operator.name,
+            operator: self.case().subject(),
             runtime: format!("{}@{}", self.runtime_name(), self.last_version),
             rule: self.signature.rule,
             reaction: self.signature.reaction.clone(),

@@ -82,7 +82,7 @@ impl KnownBatch {
 fn are_within(own: &[Case], others: &[Case]) -> bool {
     let Some((first, rest)) = own.split_first() else { return true };
     let is_like =
-        |other: &Case| other.operator == first.operator && Features::of(first).are_within(&Features::of(other));
+        |other: &Case| other.subject() == first.subject() && Features::of(first).are_within(&Features::of(other));
     (0..others.len()).filter(|&place| is_like(&others[place])).any(|place| {
         let mut left = others.to_vec();
         left.remove(place);

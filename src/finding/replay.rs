@@ -196,7 +196,7 @@ impl Trial {
                 let mut known_as = Vec::new();
                 match (judgement, &case) {
                     (Some(Judgement::Wrong(found)), Some(case)) => {
-                        let mismatches = Mismatch::all(case.operator.name, rule, id, execution, found);
+                        let mismatches = Mismatch::all(case.subject(), rule, id, execution, found);
                         let known = ledger.names(case, &mismatches, id, runtimes, &mut own);
                         if known.are_by_design {
                             kind = BY_DESIGN;

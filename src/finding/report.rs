@@ -124,7 +124,7 @@ impl Report {
         let classes = classes(&results);
         Report {
             case: case.to_string(),
-            operator_version: case.operator_version(),
+            operator_version: case.operator_versions(),
             expectation: ExpectationReport::new(&generated.expectation),
             classes: classes
                 .iter()

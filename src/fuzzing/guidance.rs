@@ -37,14 +37,15 @@ pub(super) struct Observation {
 impl Observation {
     pub(super) fn of(generated: &Generated, examination: &Examination) -> Observation {
         let case = &generated.case;
-        let version = case.version().map(|version| version.since);
+        let call = case.call();
+        let version = call.and_then(|call| call.version).map(|version| version.since);
         let rule = generated.expectation.rule();
         let kind = match &generated.expectation {
             Expectation::Defined(_) => 0_u8,
             Expectation::Reject { .. } => 1,
             Expectation::Unspecified { .. } => 2,
         };
-        let name = case.operator.name;
+        let name = &*case.subject();
         let rows = || examination.executions.iter().zip(&examination.judgements).enumerate();
         let reactions: Vec<u64> =
             rows().map(|(row, (execution, judgement))| number((row, react(execution), verdict(judgement)))).collect();
@@ -52,7 +53,7 @@ impl Observation {
         others.extend(reactions.iter().map(|reaction| number((name, version, reaction))));
         Observation {
             outcomes: number((name, kind, rule, &reactions)),
-            cell: number((name, version, case.data().map(|data| data.element_type))),
+            cell: number((name, version, call.and_then(|call| call.data).map(|data| data.element_type))),
             others,
         }
     }

@@ -122,7 +122,7 @@ mod tests {
             assert_eq!(Input::arbitrary_take_rest(Unstructured::new(&data[..size])).is_ok(), is_case);
             let new_size = mutate("flatten", &mut data, size, 256, seed);
             let case = read(&data[..new_size]).expect("a case of the target");
-            assert_eq!(case.operator.name, "Flatten");
+            assert_eq!(case.subject(), "Flatten");
             let (first, second) = data.split_at(100);
             let mut out = [0; 200];
             let crossed = cross_over("flatten", first, second, &mut out, seed);

@@ -202,7 +202,7 @@ fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
 
 /// Whether a case is of an operator of the target.
 fn takes(target: &str, case: &Case) -> bool {
-    target == ANY || case.operator.name.eq_ignore_ascii_case(target)
+    target == ANY || case.nodes.iter().all(|node| node.operator.name.eq_ignore_ascii_case(target))
 }
 
 /// The target of every operator.

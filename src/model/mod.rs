@@ -12,7 +12,7 @@ use std::sync::Arc;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use crate::case::{Case, Declared, Encoding, Fed, Wiring};
+use crate::case::{Case, Declared, Declares, Encoding, Fed, Shown, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue};
 use crate::tensor::{ElementType, Tensor};
 use proto::{
@@ -66,26 +66,25 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// The opset of a case, and the oldest IR version that has the opset and the types and wirings of its operands.
+    /// The opset of a case, and the oldest IR version that has the opset and the types and wirings of its sources.
     pub fn of(case: &Case) -> Versions {
-        let operands = case.operands.iter().flatten();
-        let needed = operands.map(|operand| operand.element_type.since_ir().max(operand.wiring.since_ir()));
+        let needed = case.sources.iter().map(|operand| operand.element_type.since_ir().max(operand.wiring.since_ir()));
         Versions { opset: case.opset, ir: needed.fold(usual_ir(case.opset), u8::max) }
     }
 }
 
-/// A case as a part of a model: its node and all that belongs to it, serialized once for every model that it is put into.
+/// A case as a part of a model: its nodes and all that belongs to it, serialized once for every model that it is put into.
 #[derive(Clone, Debug)]
 pub struct Part {
     versions: Versions,
     /// Fields of a `GraphProto`, all of them repeated ones, so that those of many parts follow each other.
     graph: Vec<u8>,
-    /// The graph inputs to feed, and the place of the operand that each of them is.
+    /// The graph inputs to feed, and the place of the source that each of them is.
     inputs: Vec<(Arc<str>, usize)>,
 }
 
-/// The job of a case whose operands are `tensors`.
-pub fn job(case: &Case, tensors: &[Option<Tensor>]) -> Job {
+/// The job of a case whose sources are `tensors`.
+pub fn job(case: &Case, tensors: &[Tensor]) -> Job {
     let part = Part::new(case, tensors, "");
     part.job(tensors)
 }
@@ -123,72 +122,81 @@ pub fn join(parts: &[&Part]) -> Arc<[u8]> {
 const GRAPH: u32 = 7;
 
 impl Part {
-    /// The part of a case whose operands are `tensors`. All its names begin with a prefix, which no other part of the same
+    /// The part of a case whose sources are `tensors`. All its names begin with a prefix, which no other part of the same
     /// model has.
-    pub fn new(case: &Case, tensors: &[Option<Tensor>], prefix: &str) -> Part {
+    pub fn new(case: &Case, tensors: &[Tensor], prefix: &str) -> Part {
         let versions = Versions::of(case);
         let mut graph = GraphProto::default();
         let mut inputs = Vec::new();
         let mut symbols = Symbols { prefix, by_size: HashMap::new() };
-        let mut input_names = Vec::new();
-        let specs = case.operator.version_at(case.opset).map_or(&[][..], |version| version.inputs);
-        for (index, (operand, tensor)) in case.operands.iter().zip(tensors).enumerate() {
-            let (Some(operand), Some(tensor)) = (operand, tensor) else {
-                input_names.push(String::new());
-                continue;
-            };
-            let name = match specs.get(index) {
-                Some(spec) => format!("{prefix}{}", spec.name),
-                None => format!("{prefix}input_{index}"),
-            };
+        let names = Names::of(case, prefix);
+        for (place, (operand, tensor)) in case.sources.iter().zip(tensors).enumerate() {
+            let name = &names.sources[place];
             match operand.wiring {
                 Wiring::Input(declared) => {
-                    let shape = symbols.shape(&name, &operand.dims, declared);
-                    graph.input.push(value_info(&name, operand.element_type, shape));
-                    inputs.push((name.as_str().into(), index));
+                    let shape = symbols.shape(name, &operand.dims, declared);
+                    graph.input.push(value_info(name, operand.element_type, shape));
+                    inputs.push((name.as_str().into(), place));
                 }
                 Wiring::Initializer(encoding) => {
-                    graph.initializer.push(tensor_proto::write(&name, tensor, encoding));
+                    graph.initializer.push(tensor_proto::write(name, tensor, encoding));
                     if versions.ir < 4 {
                         // Before IR 4 every initializer is the default value of a graph input.
-                        let shape = symbols.shape(&name, &operand.dims, Declared::Static);
-                        graph.input.push(value_info(&name, operand.element_type, shape));
+                        let shape = symbols.shape(name, &operand.dims, Declared::Static);
+                        graph.input.push(value_info(name, operand.element_type, shape));
                     }
                 }
                 Wiring::Default(fed) => {
                     let default = match fed {
                         Fed::Nothing => None,
                         Fed::Operand => {
-                            inputs.push((name.as_str().into(), index));
-                            case.overridden(index, tensors)
+                            inputs.push((name.as_str().into(), place));
+                            Some(case.overridden(place, tensors))
                         }
                     };
                     let default = default.as_ref().unwrap_or(tensor);
-                    graph.initializer.push(tensor_proto::write(&name, default, Encoding::Raw));
-                    let shape = symbols.shape(&name, &operand.dims, Declared::Static);
-                    graph.input.push(value_info(&name, operand.element_type, shape));
+                    graph.initializer.push(tensor_proto::write(name, default, Encoding::Raw));
+                    let shape = symbols.shape(name, &operand.dims, Declared::Static);
+                    graph.input.push(value_info(name, operand.element_type, shape));
                 }
                 Wiring::Constant(encoding) => {
                     let value = AttributeProto {
                         name: Some("value".to_owned()),
-                        t: Some(tensor_proto::write(&name, tensor, encoding)),
+                        t: Some(tensor_proto::write(name, tensor, encoding)),
                         r#type: Some(attribute_type::TENSOR),
                         ..AttributeProto::default()
                     };
-                    graph.node.push(node("Constant", vec![], &name, vec![value]));
+                    graph.node.push(node("Constant", vec![], name, vec![value]));
                 }
             }
-            input_names.push(name);
         }
-        let output = format!("{prefix}output");
-        let attributes = case.attributes.iter().map(attribute).collect();
-        graph.node.push(node(case.operator.name, input_names, &output, attributes));
-        let (element_type, rank) = case.operator.declared_output(case.opset, &case.attributes, tensors);
-        let shape = rank.map(|rank| {
-            let dim = |i| Dimension { value: Some(DimensionValue::Symbol(format!("{output}_{i}"))) };
-            TensorShapeProto { dim: (0..rank).map(dim).collect() }
-        });
-        graph.output.push(value_info(&output, element_type, shape));
+        let outlets = case.outlets(tensors);
+        for ((node, outlet), output) in case.nodes.iter().zip(outlets).zip(&names.nodes) {
+            let input =
+                |input: &Option<Value>| input.map_or_else(String::new, |value| names.of_value(value).to_owned());
+            let attributes = node.attributes.iter().map(attribute).collect();
+            graph.node.push(self::node(
+                node.operator.name,
+                node.inputs.iter().map(input).collect(),
+                output,
+                attributes,
+            ));
+            let declared = |declares: Declares| {
+                let shape = outlet.dims(declares).map(|dims| declared_shape(output, &dims, declares));
+                value_info(output, outlet.element_type, shape)
+            };
+            match node.shown {
+                Shown::Hidden => {}
+                Shown::Info(declares) => graph.value_info.push(declared(declares)),
+                Shown::Output(declares) => graph.output.push(declared(declares)),
+            }
+        }
+        for &place in &case.passed {
+            let (name, operand) = (&names.sources[place], &case.sources[place]);
+            let dims: Vec<Option<i64>> = operand.dims.iter().map(|&dim| Some(dim)).collect();
+            let shape = declared_shape(&format!("{name}_passed"), &dims, Declares::Symbolic);
+            graph.output.push(value_info(name, operand.element_type, Some(shape)));
+        }
         Part { versions, graph: graph.encode_to_vec(), inputs }
     }
 
@@ -197,13 +205,13 @@ impl Part {
         self.inputs.iter().map(|(name, _)| Arc::clone(name))
     }
 
-    /// What these are fed if the tensors of the operands are these.
-    pub fn feeds(&self, tensors: &[Option<Tensor>]) -> impl Iterator<Item = Tensor> {
-        self.inputs.iter().filter_map(|(_, place)| tensors[*place].clone())
+    /// What these are fed if the tensors of the sources are these.
+    pub fn feeds(&self, tensors: &[Tensor]) -> impl Iterator<Item = Tensor> {
+        self.inputs.iter().map(|(_, place)| tensors[*place].clone())
     }
 
     /// The job of the part alone.
-    pub fn job(&self, tensors: &[Option<Tensor>]) -> Job {
+    pub fn job(&self, tensors: &[Tensor]) -> Job {
         Job { model: join(&[self]), inputs: self.inputs().collect(), runs: vec![self.feeds(tensors).collect()] }
     }
 
@@ -211,6 +219,55 @@ impl Part {
     pub fn is_same_as(&self, other: &Part) -> bool {
         (self.versions, &self.graph) == (other.versions, &other.graph)
     }
+}
+
+/// The names of the values of a case.
+struct Names {
+    sources: Vec<String>,
+    nodes: Vec<String>,
+}
+
+impl Names {
+    /// In a case of one node, a source has the name of its input, as the operator gives it.
+    fn of(case: &Case, prefix: &str) -> Names {
+        if let [node] = &case.nodes[..] {
+            let specs = case.version(0).map_or(&[][..], |version| version.inputs);
+            let name = |place: usize| {
+                let index = node.inputs.iter().position(|input| *input == Some(Value::Source(place))).unwrap_or(place);
+                specs
+                    .get(index)
+                    .map_or_else(|| format!("{prefix}input_{index}"), |spec| format!("{prefix}{}", spec.name))
+            };
+            return Names {
+                sources: (0..case.sources.len()).map(name).collect(),
+                nodes: vec![format!("{prefix}output")],
+            };
+        }
+        Names {
+            sources: (0..case.sources.len()).map(|place| format!("{prefix}source{place}")).collect(),
+            nodes: (0..case.nodes.len()).map(|place| format!("{prefix}node{place}")).collect(),
+        }
+    }
+
+    fn of_value(&self, value: Value) -> &str {
+        match value {
+            Value::Source(place) => &self.sources[place],
+            Value::Output { node, .. } => &self.nodes[node],
+        }
+    }
+}
+
+/// The dims of a value that a node gives, as far as they are known, as they are declared.
+fn declared_shape(name: &str, dims: &[Option<i64>], declares: Declares) -> TensorShapeProto {
+    let dim = |(axis, dim): (usize, &Option<i64>)| {
+        let value = match (declares, dim) {
+            (Declares::Static, Some(size)) => Some(DimensionValue::Size(*size)),
+            (Declares::Rank, _) => None,
+            _ => Some(DimensionValue::Symbol(format!("{name}_{axis}"))),
+        };
+        Dimension { value }
+    };
+    TensorShapeProto { dim: dims.iter().enumerate().map(dim).collect() }
 }
 
 fn node(op_type: &str, input: Vec<String>, output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
@@ -357,7 +414,7 @@ mod tests {
         assert_eq!(dims(&graph.input[0]).unwrap(), ["2", "3"]);
         let held: Vec<Tensor> = graph.initializer.iter().map(|proto| tensor_proto::read(proto).unwrap()).collect();
         let case: Case = "Reshape@14 float[2,3] int64[2]{6,1}".parse().unwrap();
-        assert_eq!(held.into_iter().map(Some).collect::<Vec<_>>(), case.tensors());
+        assert_eq!(held, case.tensors());
         assert_eq!(feeds, [("shape".into(), Tensor::vector(&[3, 2]))]);
         let (proto, feeds) = model("Shape@8 float[2]:default");
         assert_eq!((proto.ir_version, feeds.len()), (Some(4), 0), "it came with IR 4");

@@ -207,7 +207,7 @@ impl Expectation {
     }
 
     /// An expectation that leaves room for `answers`, or demands a refusal where nothing else is among them.
-    fn unspecified(rule: Rule, answers: impl IntoIterator<Item = Answer>) -> Expectation {
+    pub(crate) fn unspecified(rule: Rule, answers: impl IntoIterator<Item = Answer>) -> Expectation {
         let mut tolerated: Vec<Answer> = Vec::new();
         for answer in answers {
             if !tolerated.contains(&answer) {

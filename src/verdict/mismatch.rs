@@ -1,11 +1,12 @@
 //! What a runtime did wrong in a case, in words that tell one defect from another.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Discrepancy, Severity, sentences};
-use crate::operator::{self, OperatorName, Rule};
+use crate::operator::Rule;
 use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
@@ -13,8 +14,8 @@ use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, Runtim
 pub struct Mismatch {
     /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
-    #[serde(deserialize_with = "operator::read_name")]
-    pub operator: OperatorName,
+    /// Of a case of several nodes, all of them: see [`Case::subject`](crate::case::Case::subject).
+    pub operator: Cow<'static, str>,
     /// The runtime, in whichever configuration: [`RuntimeId::release`].
     pub runtime: String,
     /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
@@ -28,12 +29,13 @@ impl Mismatch {
     /// The mismatches that a runtime's discrepancies on a case are. What is a defect of its own whatever else is wrong is a
     /// mismatch of its own: that it truncates, and that it hands its answer over in a type that ONNX does not have.
     pub fn all(
-        operator: &'static str,
+        operator: impl Into<Cow<'static, str>>,
         rule: Option<Rule>,
         id: &RuntimeId,
         execution: &Execution,
         discrepancies: &[Discrepancy],
     ) -> Vec<Mismatch> {
+        let operator = operator.into();
         let is_native = matches!(&execution.outcome, Outcome::Answer(outputs) if outputs.iter().any(Output::is_native));
         let part = |found: Discrepancy| match found {
             Discrepancy::WrongType if is_native => 1,
@@ -42,11 +44,11 @@ impl Mismatch {
         };
         let parts = [0, 1, 2].map(|own| discrepancies.iter().copied().filter(|&found| part(found) == own).collect());
         let parts = parts.into_iter().filter(|part: &Vec<Discrepancy>| !part.is_empty());
-        parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
+        parts.map(|part| Mismatch::new(operator.clone(), rule, id, execution, &part)).collect()
     }
 
     fn new(
-        operator: &'static str,
+        operator: Cow<'static, str>,
         rule: Option<Rule>,
         id: &RuntimeId,
         execution: &Execution,

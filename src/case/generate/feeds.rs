@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 
 use super::values::{self, MAX_DRAWN};
 use super::{ENOUGH, Generated, Intent, entropy};
-use crate::case::{Case, Declared, Fed, Operand, Wiring};
+use crate::case::{Declared, Fed, Operand, Single, Wiring};
 use crate::operator::{AttributeValue, Expectation, Role};
 use crate::tensor::product;
 
@@ -20,9 +20,10 @@ impl Generated {
     /// Whether the model of the case leaves open what it is fed, the dims of its data or the values of its target shape,
     /// and there is an answer for what it is fed here.
     pub fn is_open(&self) -> bool {
-        let is_low = self.case.data().is_some_and(|data| data.dims.len() <= MAX_RANK);
+        let Some(single) = self.case.single() else { return false };
+        let is_low = single.data().is_some_and(|data| data.dims.len() <= MAX_RANK);
         let may_be_answered = !matches!(self.expectation, Expectation::Reject { .. });
-        let operands = || by_role(&self.case).map(|(role, place)| (role, self.case.operands[place].as_ref()));
+        let operands = || by_role(&single).map(|(role, place)| (role, single.operands[place].as_ref()));
         // What the model holds in place of an overridden target shape depends on the dims of the data.
         let is_overridden = |(role, operand): (Role, Option<&Operand>)| {
             role == Role::TargetShape && operand.is_some_and(|operand| operand.wiring == Wiring::Default(Fed::Operand))
@@ -33,17 +34,18 @@ impl Generated {
             && operands().any(|(role, operand)| operand.is_some_and(|operand| is_open(role, operand)))
     }
 
-    /// Case `index` of a seed if it is to have the model of this one, which is open. Most such cases are valid.
+    /// Single `index` of a seed if it is to have the model of this one, which is open. Most such cases are valid.
     pub fn relative(&self, seed: u64, index: u64) -> Generated {
-        let case = fed_otherwise(&self.case, &mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH);
-        let given = Generated::given(case);
+        let Some(single) = self.case.single() else { return self.clone() };
+        let case = fed_otherwise(&single, &mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH);
+        let given = Generated::given(case.into());
         let intent = if matches!(given.expectation, Expectation::Defined(_)) { Intent::Valid } else { Intent::Wild };
         Generated { intent, ..given }
     }
 }
 
 /// The roles of the operands of a case, and their places.
-fn by_role(case: &Case) -> impl Iterator<Item = (Role, usize)> {
+fn by_role(case: &Single) -> impl Iterator<Item = (Role, usize)> {
     let specs = case.version().map_or(&[][..], |version| version.inputs);
     specs.iter().map(|spec| spec.role).zip(0..case.operands.len())
 }
@@ -58,7 +60,7 @@ fn is_open(role: Role, operand: &Operand) -> bool {
 
 /// The case with other tensors for its graph inputs, of the same ranks: a target shape has as many dims as it had, since
 /// they are the rank that the model declares of its output.
-fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
+fn fed_otherwise(case: &Single, u: &mut Unstructured) -> Result<Single> {
     let mut fed = case.clone();
     if let Some(Some(Operand { dims, contents, wiring: Wiring::Input(declared), .. })) = fed.operands.first_mut() {
         *contents = super::contents(u)?;
@@ -95,7 +97,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
 }
 
 /// Whether the target shape is part of the model.
-fn has_fixed_target(case: &Case) -> bool {
+fn has_fixed_target(case: &Single) -> bool {
     let attributes = case.version().map_or(&[][..], |version| version.attributes);
     let is_fixed = |place: usize| case.operands[place].as_ref().is_some_and(|o| !matches!(o.wiring, Wiring::Input(_)));
     attributes.iter().any(|spec| spec.role == Role::TargetShape)
@@ -103,7 +105,7 @@ fn has_fixed_target(case: &Case) -> bool {
 }
 
 /// The flag of a case, 0 or 1.
-fn allowzero(case: &Case) -> i64 {
+fn allowzero(case: &Single) -> i64 {
     let specs = case.version().map_or(&[][..], |version| version.attributes);
     let is_flag = |name: &str| specs.iter().any(|spec| spec.role == Role::Flag && spec.name == name);
     let value = case.attributes.iter().find_map(|attribute| match attribute.value {
@@ -128,8 +130,8 @@ fn shuffled(u: &mut Unstructured, dims: &[i64]) -> Result<Vec<i64>> {
 
 /// Whether dims that are declared as shared are equal in one case exactly where they are in the other: equal ones have one
 /// symbol.
-fn has_same_symbols(case: &Case, other: &Case) -> bool {
-    let symbols = |case: &Case| -> Vec<Option<usize>> {
+fn has_same_symbols(case: &Single, other: &Single) -> bool {
+    let symbols = |case: &Single| -> Vec<Option<usize>> {
         let shared = |operand: &&Operand| operand.wiring == Wiring::Input(Declared::Shared);
         let sizes: Vec<i64> = case.operands.iter().flatten().filter(shared).flat_map(|o| o.dims.clone()).collect();
         sizes.iter().map(|size| sizes.iter().position(|first| first == size)).collect()

@@ -8,12 +8,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Generator, contents, shape_wiring, values, wiring};
-use crate::case::{Case, Contents, Operand, shrink};
+use crate::case::{Case, Contents, Operand, Single, shrink};
 use crate::operator::{Attribute, AttributeValue, Role};
 use crate::tensor::{ElementType, element_count};
 
 /// A change to a case; one that has nothing to change leaves it as it is.
-type Move = fn(&mut Case, &mut Unstructured) -> Result<()>;
+type Move = fn(&mut Single, &mut Unstructured) -> Result<()>;
 
 /// Every kind of change, with how often it is drawn.
 const MOVES: &[(u32, Move)] = &[
@@ -41,10 +41,11 @@ impl Generator {
     /// A mutated case. It is drawn anew if no change will do.
     pub fn mutate(&self, case: &Case, seed: u64) -> Case {
         let mut session = Session::new().seed(seed);
+        let Some(single) = case.single() else { return self.case(seed, 0).case };
         for _ in 0..TRIES {
-            let mut mutated = case.clone();
-            if session.mutate_with(&mut Mutator, &mut mutated).is_ok() && mutated != *case && self.takes(&mutated) {
-                return mutated;
+            let mut mutated = single.clone();
+            if session.mutate_with(&mut Mutator, &mut mutated).is_ok() && mutated != single && self.takes(&mutated) {
+                return mutated.into();
             }
         }
         self.case(seed, 0).case
@@ -52,18 +53,20 @@ impl Generator {
 
     /// A case that is simpler than the given one, or the same if there is none.
     pub fn simplify(&self, case: &Case, seed: u64) -> Case {
-        let mut simpler = case.clone();
+        let Some(mut simpler) = case.single() else { return case.clone() };
         match Session::new().seed(seed).shrink(true).mutate_with(&mut Mutator, &mut simpler) {
-            Ok(()) if self.takes(&simpler) => simpler,
+            Ok(()) if self.takes(&simpler) => simpler.into(),
             _ => case.clone(),
         }
     }
 
     /// A case with some parts of one and the rest of the other; the operator is that of the first.
     pub fn cross_over(&self, first: &Case, second: &Case, seed: u64) -> Case {
+        let (Some(mut crossed), Some(second)) = (first.single(), second.single()) else {
+            return self.mutate(first, seed);
+        };
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut of_second = || rng.next_u32() % 2 == 1;
-        let mut crossed = first.clone();
         if of_second() {
             crossed.opset = second.opset;
         }
@@ -75,11 +78,11 @@ impl Generator {
                 mine.clone_from(theirs);
             }
         }
-        if self.takes(&crossed) { crossed } else { self.mutate(first, seed) }
+        if self.takes(&crossed) { crossed.into() } else { self.mutate(first, seed) }
     }
 
     /// Whether a case is one of this generator's operators, and small.
-    fn takes(&self, case: &Case) -> bool {
+    fn takes(&self, case: &Single) -> bool {
         let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
         self.operators.contains(&case.operator)
             && counts.fold(0, usize::saturating_add) <= MAX_ELEMENTS
@@ -90,10 +93,10 @@ impl Generator {
 /// Mutates a case by one of [`MOVES`], or takes one step of the minimizer if it is to shrink.
 struct Mutator;
 
-impl Mutate<Case> for Mutator {
-    fn mutate(&mut self, candidates: &mut Candidates, case: &mut Case) -> mutatis::Result<()> {
+impl Mutate<Single> for Mutator {
+    fn mutate(&mut self, candidates: &mut Candidates, case: &mut Single) -> mutatis::Result<()> {
         if candidates.shrink() {
-            let simpler = shrink::candidates(case);
+            let simpler = shrink::of_single(case);
             let count = u32::try_from(simpler.len()).unwrap_or(u32::MAX);
             return candidates.mutation_group(count, |_, which| {
                 *case = simpler[which as usize].clone();
@@ -113,12 +116,12 @@ impl Mutate<Case> for Mutator {
     }
 }
 
-fn dims_of(case: &Case) -> Vec<i64> {
+fn dims_of(case: &Single) -> Vec<i64> {
     case.data().map_or_else(Vec::new, |data| data.dims.clone())
 }
 
 /// Gives the data other dims. Contents that are written out no longer fit.
-fn set_dims(case: &mut Case, dims: Vec<i64>) {
+fn set_dims(case: &mut Single, dims: Vec<i64>) {
     if let Some(Some(data)) = case.operands.first_mut() {
         if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
             data.contents = Contents::Count;
@@ -128,7 +131,7 @@ fn set_dims(case: &mut Case, dims: Vec<i64>) {
 }
 
 /// A number near a boundary, or one that the case has already.
-fn number(case: &Case, u: &mut Unstructured) -> Result<i64> {
+fn number(case: &Single, u: &mut Unstructured) -> Result<i64> {
     let mut pool = dims_of(case);
     pool.extend(case.target().unwrap_or_default());
     if !pool.is_empty() && u.ratio(1, 4)? {
@@ -138,15 +141,15 @@ fn number(case: &Case, u: &mut Unstructured) -> Result<i64> {
     values::axis(u, values::rank(&dims_of(case)))
 }
 
-fn change_entry(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_entry(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let Some(mut target) = case.target().filter(|target| !target.is_empty()) else { return Ok(()) };
     let place = u.choose_index(target.len())?;
     target[place] = if u.ratio(1, 2)? { *u.choose(&[-1, 0, 1, 2])? } else { number(case, u)? };
-    *case = shrink::with_target(case, target);
+    case.set_target(target);
     Ok(())
 }
 
-fn change_target_length(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_target_length(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let Some(mut target) = case.target() else { return Ok(()) };
     if target.is_empty() || u.ratio(1, 2)? {
         let entry = *u.choose(&[1, -1, 0, 2])?;
@@ -155,22 +158,22 @@ fn change_target_length(case: &mut Case, u: &mut Unstructured) -> Result<()> {
         let place = u.choose_index(target.len())?;
         target.remove(place);
     }
-    *case = shrink::with_target(case, target);
+    case.set_target(target);
     Ok(())
 }
 
 /// Draws a target that the data can take.
-fn fit_target(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn fit_target(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let flag = |attribute: &Attribute| matches!(attribute.value, AttributeValue::Int(1));
     let allowzero = i64::from(case.attributes.iter().any(flag));
     if case.target().is_some() {
         let target = values::target(u, &dims_of(case), allowzero)?;
-        *case = shrink::with_target(case, target);
+        case.set_target(target);
     }
     Ok(())
 }
 
-fn change_dim(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_dim(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let mut dims = dims_of(case);
     if !dims.is_empty() {
         let place = u.choose_index(dims.len())?;
@@ -182,7 +185,7 @@ fn change_dim(case: &mut Case, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-fn change_rank(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_rank(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let mut own = dims_of(case);
     match u.int_in_range(0_u8..=3)? {
         0 => own = values::dims(u)?,
@@ -199,7 +202,7 @@ fn change_rank(case: &mut Case, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-fn change_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if case.attributes.is_empty() {
         return toggle_attribute(case, u);
     }
@@ -213,7 +216,7 @@ fn change_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 /// Adds an attribute, most often a declared one, or takes one away.
-fn toggle_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn toggle_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let declared = case.version().map_or(&[][..], |version| version.attributes);
     if !case.attributes.is_empty() && u.ratio(2, 5)? {
         let place = u.choose_index(case.attributes.len())?;
@@ -237,7 +240,7 @@ fn toggle_attribute(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 /// An operand that is there.
-fn operand<'a>(case: &'a mut Case, u: &mut Unstructured) -> Result<Option<(usize, &'a mut Operand)>> {
+fn operand<'a>(case: &'a mut Single, u: &mut Unstructured) -> Result<Option<(usize, &'a mut Operand)>> {
     let mut operands: Vec<_> =
         case.operands.iter_mut().enumerate().filter_map(|(i, o)| Some((i, o.as_mut()?))).collect();
     if operands.is_empty() {
@@ -247,14 +250,14 @@ fn operand<'a>(case: &'a mut Case, u: &mut Unstructured) -> Result<Option<(usize
     Ok(Some(operands.swap_remove(place)))
 }
 
-fn rewire(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn rewire(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some((place, operand)) = operand(case, u)? {
         operand.wiring = if place == 0 { wiring(u)? } else { shape_wiring(u)? };
     }
     Ok(())
 }
 
-fn retype(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn retype(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let own = case.version().map_or(&ElementType::ALL[..], |version| version.element_types);
     if let Some((place, operand)) = operand(case, u)? {
         // A shape of another type is one case in many.
@@ -265,7 +268,7 @@ fn retype(case: &mut Case, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-fn refill(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn refill(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some(Some(data)) = case.operands.first_mut() {
         data.contents = contents(u)?;
     }
@@ -273,7 +276,7 @@ fn refill(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 /// Goes to a version of the operator, and where the target shape is an operand or an attribute there, takes it along.
-fn change_opset(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_opset(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let versions = case.operator.versions;
     let newer = u.choose(versions)?;
     let target = case.target();
@@ -290,7 +293,7 @@ fn change_opset(case: &mut Case, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-fn change_operands(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn change_operands(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     match u.int_in_range(0_u8..=2)? {
         0 => {
             case.operands.pop();
@@ -306,7 +309,7 @@ fn change_operands(case: &mut Case, u: &mut Unstructured) -> Result<()> {
 }
 
 /// Gives the shape operand another rank.
-fn reshape_shape(case: &mut Case, u: &mut Unstructured) -> Result<()> {
+fn reshape_shape(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some(Some(shape)) = case.operands.get_mut(1) {
         let length = element_count(&shape.dims).and_then(|count| i64::try_from(count).ok()).unwrap_or(0);
         shape.dims = match (length, u.int_in_range(0_u8..=2)?) {
@@ -346,9 +349,9 @@ mod tests {
         let mut seen: [BTreeSet<String>; 4] = Default::default();
         for seed in 0..20_000 {
             case = generator.mutate(&case, seed);
-            assert_eq!(case.operator.name, "Reshape");
-            seen[0].insert(case.operator.version_at(case.opset).unwrap().since.to_string());
-            for operand in case.operands.iter().flatten() {
+            assert_eq!(case.subject(), "Reshape");
+            seen[0].insert(case.version(0).unwrap().since.to_string());
+            for operand in &case.sources {
                 seen[1].insert(operand.wiring.to_string());
                 seen[2].insert(operand.element_type.to_string());
             }
@@ -380,7 +383,8 @@ mod tests {
             let mut steps = 0;
             while !shrink::candidates(&case).is_empty() {
                 let simpler = generator.simplify(&case, steps);
-                assert!(shrink::complexity(&simpler) < shrink::complexity(&case), "{simpler} of {case}");
+                let complexity = |case: &Case| shrink::complexity(&case.single().unwrap());
+                assert!(complexity(&simpler) < complexity(&case), "{simpler} of {case}");
                 (case, steps) = (simpler, steps + 1);
                 assert!(steps < 1000, "{case} is not reached in {steps} steps");
             }

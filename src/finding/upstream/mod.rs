@@ -123,7 +123,7 @@ impl Report {
         let (variant, variant_did) = wrong.iter().find_map(|row| row.contrary.clone()).unzip();
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let wrong_words = subject.wrong_words(id);
-        let title = words::title(case.operator, &wrong_words);
+        let title = words::title(case.nodes[0].operator, &wrong_words);
         let reproducer = Reproducer {
             title: &title,
             ids: &ids,

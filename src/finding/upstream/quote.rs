@@ -1,6 +1,6 @@
 //! What the documents of ONNX say about a case, word for word, and what that means for it.
 
-use crate::case::{Case, Declared, Encoding, Generated, Wiring};
+use crate::case::{Declared, Encoding, Generated, Single, Wiring};
 use crate::operator::{AttributeKind, NEGATIVE_AXIS_SINCE, Rule};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Mismatch};
@@ -20,7 +20,7 @@ const REPOSITORY: &str = "https://github.com/onnx/onnx/blob/main";
 
 impl Quote {
     /// From the document of the operator version that holds for a case.
-    fn operator(case: &Case, text: &'static str) -> Quote {
+    fn operator(case: &Single, text: &'static str) -> Quote {
         let document = case.operator_version();
         Quote { text, url: format!("{REPOSITORY}/docs/Changelog.md#{document}"), document }
     }
@@ -56,7 +56,11 @@ const COPIED: &str = "A dimension could also be 0, in which case the actual dime
 
 /// The sentences that decide a case, and what they mean for it. There is at least one.
 pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
-    let case = &generated.case;
+    // Of a graph, what is asked of its last node.
+    let (case, last) = (&generated.case, generated.case.nodes.len() - 1);
+    let values = case.values(&generated.tensors);
+    let alone = case.single().or_else(|| case.alone(last, &values, Wiring::Input(Declared::Static)));
+    let Some(case) = &alone else { return (vec![], String::new()) };
     let own = |text| Quote::operator(case, text);
     // A runtime that is ended or that panics is wrong whatever the rule is.
     let (mut quotes, remark) = match generated.expectation.rule() {
@@ -72,7 +76,7 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
 }
 
 /// The rule whose words stand in the document of the case's own version.
-fn rule_at(rule: Rule, case: &Case) -> Rule {
+fn rule_at(rule: Rule, case: &Single) -> Rule {
     match rule {
         Rule::AxisRange | Rule::ScalarAxis if case.since() < NEGATIVE_AXIS_SINCE => Rule::NegativeAxis,
         Rule::ScalarAxis => Rule::AxisRange,
@@ -86,7 +90,7 @@ fn quoted(rule: Rule) -> Option<&'static str> {
 }
 
 /// What the operator is for.
-fn purpose(case: &Case) -> &'static str {
+fn purpose(case: &Single) -> &'static str {
     match (case.operator.name, case.since()) {
         ("Shape", _) => {
             "Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor."
@@ -108,7 +112,7 @@ fn purpose(case: &Case) -> &'static str {
 }
 
 /// What is special about a case that has one right answer.
-fn defined(case: &Case, mismatch: &Mismatch) -> String {
+fn defined(case: &Single, mismatch: &Mismatch) -> String {
     if mismatch.discrepancies.contains(&Discrepancy::WrongType) {
         return match case.operator.name {
             "Shape" | "Size" => "The output is declared as `tensor(int64)`.".to_owned(),
@@ -128,7 +132,7 @@ fn defined(case: &Case, mismatch: &Mismatch) -> String {
 }
 
 /// What a rule means for a case, and the words that say so where the rule itself has none of the operator's document.
-fn ruled(case: &Case, rule: Rule) -> (Vec<Quote>, String) {
+fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
     let version = case.operator_version();
     let specs = case.version().map_or(&[][..], |version| version.inputs);
     let declared = case.version().map_or(&[][..], |version| version.attributes);
@@ -263,7 +267,7 @@ const fn attribute_kind(kind: AttributeKind) -> &'static str {
 }
 
 /// What else matters where a model has a right answer: dims of 0, symbols, fields.
-fn circumstances(case: &Case, rule: Option<Rule>) -> Vec<Quote> {
+fn circumstances(case: &Single, rule: Option<Rule>) -> Vec<Quote> {
     let is_open = matches!(rule, None | Some(Rule::VastDims | Rule::CopiedZeroAndInferred));
     let wired = |wanted: fn(Wiring) -> bool| case.operands.iter().flatten().any(|operand| wanted(operand.wiring));
     let symbolic = wired(|wiring| matches!(wiring, Wiring::Input(Declared::Symbolic | Declared::Shared)));
@@ -281,13 +285,13 @@ fn circumstances(case: &Case, rule: Option<Rule>) -> Vec<Quote> {
 }
 
 /// Whether the model has elements in the field `uint64_data`.
-fn is_in_uint64_data(case: &Case) -> bool {
+fn is_in_uint64_data(case: &Single) -> bool {
     case.operands.iter().flatten().any(|operand| {
         matches!(operand.element_type, ElementType::Uint32 | ElementType::Uint64)
             && matches!(operand.wiring, Wiring::Initializer(Encoding::Typed) | Wiring::Constant(Encoding::Typed))
     })
 }
 
-fn has_dim(case: &Case, wanted: fn(i64) -> bool) -> bool {
+fn has_dim(case: &Single, wanted: fn(i64) -> bool) -> bool {
     case.data().is_some_and(|data| data.dims.iter().any(|&dim| wanted(dim)))
 }

@@ -139,7 +139,7 @@ impl Reproducer<'_> {
         let files = (0..acceptable.len())
             .map(|index| if is_defined { "test_data_set_0/output_0.pb".to_owned() } else { acceptable_file(index) });
         let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
-        let tensors = self.generated.tensors.iter().flatten().chain(acceptable.iter().copied());
+        let tensors = self.generated.tensors.iter().chain(acceptable.iter().copied());
         let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
         let text = render(

@@ -185,7 +185,7 @@ pub(super) fn extent(
         );
     }
     let extent = Extent::measure(case, mismatch, probe, Duration::MAX);
-    let operator = case.operator.name;
+    let operator = case.nodes[0].operator.name;
     let setup =
         |name: &String| outside::setup(&id.name, name.split_once('/').map_or("", |(_, configuration)| configuration));
     let mut lines = vec![

@@ -153,7 +153,7 @@ pub(super) fn difference(case: &Case, other: &Case) -> String {
     if case.opset != other.opset {
         return format!("the same at opset {}", other.opset);
     }
-    let wired = other.operands.iter().flatten().map(|operand| operand.wiring).next();
+    let wired = other.sources.iter().map(|operand| operand.wiring).next();
     format!("the same call with its inputs as {}", wired.map_or("graph inputs", wiring))
 }
 

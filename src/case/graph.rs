@@ -1,0 +1,288 @@
+//! The graph of a case: what its nodes take and give, and what the specification demands of it.
+
+use std::borrow::Cow;
+
+use super::overridden::complement;
+use super::{Case, Contents, Declared, Operand, Wiring};
+use crate::operator::{Answer, Attribute, Expectation, Operator, Rule, Version, may_be_constant};
+use crate::tensor::{ElementType, Tensor};
+
+/// A node of a case.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub operator: &'static Operator,
+    pub attributes: Vec<Attribute>,
+    /// `None` is an input left out by the empty name.
+    pub inputs: Vec<Option<Value>>,
+    pub shown: Shown,
+}
+
+/// Where an input of a node comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Value {
+    /// A source of the case, by its place.
+    Source(usize),
+    /// An output of a node before, both by their places.
+    Output { node: usize, output: usize },
+}
+
+/// Who sees the output of a node, beside the nodes that take it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shown {
+    /// Nobody, and nothing is declared of it.
+    Hidden,
+    /// Nobody, but the graph has a `value_info` of it.
+    Info(Declares),
+    /// It is a graph output.
+    Output(Declares),
+}
+
+/// What is declared of the dims of a value that a node gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Declares {
+    /// Each is a symbol of its own.
+    Symbolic,
+    /// They are the numbers that they are.
+    Static,
+    /// How many there are.
+    Rank,
+}
+
+/// One way in which the nodes of a case may go.
+#[derive(Clone, PartialEq)]
+struct Branch {
+    /// What each node gave, as far as it came.
+    values: Vec<Vec<Tensor>>,
+    /// Whether a node refused.
+    is_refused: bool,
+    /// Whether a node should have refused, and gave a lenient answer.
+    is_lenient: bool,
+}
+
+/// All ways in which the nodes of a case may go, the one that the texts lean to first.
+struct Fold {
+    branches: Vec<Branch>,
+    /// The first node that leaves room, and the first that must be refused, each with its rule.
+    open: Option<(usize, Rule)>,
+    reject: Option<(usize, Rule)>,
+}
+
+impl Case {
+    /// The tensors of the sources, in order. They are what both the expectation and the model are made of.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        self.sources.iter().map(Operand::tensor).collect()
+    }
+
+    /// The same case with every element of its sources written out.
+    pub fn with_elements(&self) -> Case {
+        let written = |operand: &Operand| Operand { contents: Contents::of(&operand.tensor()), ..operand.clone() };
+        Case { sources: self.sources.iter().map(written).collect(), ..self.clone() }
+    }
+
+    /// The same case with every source in one wiring.
+    pub fn rewired(&self, wiring: Wiring) -> Case {
+        let mut case = self.clone();
+        case.sources.iter_mut().for_each(|operand| operand.wiring = wiring);
+        case
+    }
+
+    /// What its nodes are, such as `Reshape`, or `Shape+Reshape` in their order.
+    pub fn subject(&self) -> Cow<'static, str> {
+        match &self.nodes[..] {
+            [node] => Cow::Borrowed(node.operator.name),
+            nodes => Cow::Owned(nodes.iter().map(|node| node.operator.name).collect::<Vec<_>>().join("+")),
+        }
+    }
+
+    /// The versions of its operators, such as `Reshape-14`.
+    pub fn operator_versions(&self) -> String {
+        let mut versions: Vec<String> = Vec::new();
+        for (place, node) in self.nodes.iter().enumerate() {
+            let version = format!("{}-{}", node.operator, self.version(place).map_or(0, |version| version.since));
+            if !versions.contains(&version) {
+                versions.push(version);
+            }
+        }
+        versions.join(" and ")
+    }
+
+    /// The version of the operator of a node that holds at the opset, if the operator existed by then.
+    pub fn version(&self, node: usize) -> Option<&'static Version> {
+        self.nodes[node].operator.version_at(self.opset)
+    }
+
+    /// What the specification demands of the case, whose sources are `tensors`.
+    pub fn expectation(&self, tensors: &[Tensor]) -> Expectation {
+        let of_nodes = match &self.nodes[..] {
+            // Nearly all cases are such; the fold gives the same.
+            [node] if self.passed.is_empty() => self.evaluate(node, tensors, &[]),
+            _ => self.fold(tensors).into_expectation(self, tensors),
+        };
+        match self.rule_on_the_graph() {
+            Some(rule) => of_nodes.in_invalid_graph(rule),
+            None => of_nodes,
+        }
+    }
+
+    /// What the specification demands of a node, if the nodes before it gave these values.
+    fn evaluate(&self, node: &Node, tensors: &[Tensor], values: &[Vec<Tensor>]) -> Expectation {
+        let inputs: Vec<Option<Tensor>> =
+            node.inputs.iter().map(|input| input.and_then(|value| value.tensor(tensors, values).cloned())).collect();
+        node.operator.evaluate(self.opset, &node.attributes, &inputs)
+    }
+
+    fn fold(&self, tensors: &[Tensor]) -> Fold {
+        let start = Branch { values: vec![], is_refused: false, is_lenient: false };
+        let mut fold = Fold { branches: vec![start], open: None, reject: None };
+        for (place, node) in self.nodes.iter().enumerate() {
+            let mut next: Vec<Branch> = Vec::new();
+            for branch in std::mem::take(&mut fold.branches) {
+                if branch.is_refused {
+                    next.push(branch);
+                    continue;
+                }
+                let with = |outputs: Vec<Tensor>, is_lenient: bool| {
+                    let mut branch = branch.clone();
+                    branch.values.push(outputs);
+                    Branch { is_lenient, ..branch }
+                };
+                let refused = || Branch { is_refused: true, ..branch.clone() };
+                match self.evaluate(node, tensors, &branch.values) {
+                    Expectation::Defined(outputs) => next.push(with(outputs, branch.is_lenient)),
+                    Expectation::Reject { rule, lenient } => {
+                        fold.reject.get_or_insert((place, rule));
+                        next.push(refused());
+                        next.extend(lenient.map(|outputs| with(outputs, true)));
+                    }
+                    Expectation::Unspecified { rule, tolerated } => {
+                        fold.open.get_or_insert((place, rule));
+                        next.extend(tolerated.into_iter().map(|answer| match answer {
+                            Answer::Outputs(outputs) => with(outputs, branch.is_lenient),
+                            Answer::Refusal => refused(),
+                        }));
+                    }
+                }
+            }
+            for branch in next {
+                if !fold.branches.contains(&branch) {
+                    fold.branches.push(branch);
+                }
+            }
+        }
+        fold
+    }
+
+    /// What each node gives, as far as the texts lean to an answer.
+    pub fn values(&self, tensors: &[Tensor]) -> Vec<Vec<Tensor>> {
+        let branches = self.fold(tensors).branches;
+        let sound = branches.iter().find(|branch| !branch.is_refused && !branch.is_lenient);
+        sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
+    }
+
+    /// The rule that the model breaks by the way in which a source reaches its node, whatever the nodes.
+    pub fn rule_on_the_graph(&self) -> Option<Rule> {
+        self.sources.iter().find_map(|operand| match operand.wiring {
+            Wiring::Input(Declared::Unranked) => Some(Rule::Unranked),
+            Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::ConstantType),
+            _ => None,
+        })
+    }
+
+    /// The graph outputs: those of nodes, in order, and then the sources that are passed on.
+    pub fn outputs(&self) -> impl Iterator<Item = Value> {
+        let is_output = |place: &usize| matches!(self.nodes[*place].shown, Shown::Output(_));
+        let of_nodes = (0..self.nodes.len()).filter(is_output).map(|node| Value::Output { node, output: 0 });
+        of_nodes.chain(self.passed.iter().map(|&place| Value::Source(place)))
+    }
+}
+
+/// What is known of the output of a node, whatever the node computes.
+#[derive(Clone, Debug)]
+pub struct Outlet {
+    pub element_type: ElementType,
+    /// `None` if not even the rank is known.
+    rank: Option<usize>,
+    /// The dims that it is to have; `None` if it must be refused.
+    dims: Option<Vec<i64>>,
+}
+
+impl Outlet {
+    /// The dims to declare; a dim that is not known is `None`, and so is all of it if the rank is not known.
+    pub fn dims(&self, declares: Declares) -> Option<Vec<Option<i64>>> {
+        match (declares, &self.dims) {
+            (Declares::Static, Some(dims)) => Some(dims.iter().map(|&dim| Some(dim)).collect()),
+            _ => self.rank.map(|rank| vec![None; rank]),
+        }
+    }
+}
+
+impl Case {
+    /// What is known of the output of each node.
+    pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Outlet> {
+        let is_alone = self.nodes.len() == 1 && self.nodes[0].shown != Shown::Output(Declares::Static);
+        let values = if is_alone { vec![] } else { self.values(tensors) };
+        let mut outlets: Vec<Outlet> = Vec::with_capacity(self.nodes.len());
+        for (place, node) in self.nodes.iter().enumerate() {
+            let inputs: Vec<Option<Tensor>> = node
+                .inputs
+                .iter()
+                .map(|input| input.and_then(|value| value.tensor(tensors, &values).cloned()))
+                .collect();
+            let (element_type, rank) = node.operator.declared_output(self.opset, &node.attributes, &inputs);
+            // The type of data that is not there, since a node before has no answer, is known all the same.
+            let element_type = match node.inputs.first() {
+                Some(Some(Value::Output { node: before, .. })) if inputs[0].is_none() && !node.operator.computes() => {
+                    outlets[*before].element_type
+                }
+                _ => element_type,
+            };
+            let dims = values.get(place).and_then(|outputs| outputs.first()).map(|tensor| tensor.dims().to_vec());
+            outlets.push(Outlet { element_type, rank, dims });
+        }
+        outlets
+    }
+
+    /// What the initializer of a source holds that is fed: a tensor of the same type and dims, so that a runtime which takes it
+    /// for what is fed gives another answer, as far as there is such a tensor.
+    pub fn overridden(&self, source: usize, tensors: &[Tensor]) -> Tensor {
+        let taker = self.single().and_then(|single| {
+            let place = self.nodes[0].inputs.iter().position(|input| *input == Some(Value::Source(source)))?;
+            single.overridden(place)
+        });
+        taker.unwrap_or_else(|| complement(&tensors[source]))
+    }
+}
+
+impl Value {
+    /// The tensor that it is, if the nodes gave these values.
+    pub fn tensor<'a>(self, tensors: &'a [Tensor], values: &'a [Vec<Tensor>]) -> Option<&'a Tensor> {
+        match self {
+            Value::Source(place) => tensors.get(place),
+            Value::Output { node, output } => values.get(node)?.get(output),
+        }
+    }
+}
+
+impl Fold {
+    fn into_expectation(self, case: &Case, tensors: &[Tensor]) -> Expectation {
+        let outputs = |branch: &Branch| -> Vec<Tensor> {
+            case.outputs().filter_map(|value| value.tensor(tensors, &branch.values).cloned()).collect()
+        };
+        let sound = self.branches.iter().filter(|branch| !branch.is_lenient);
+        let answers: Vec<Answer> = sound
+            .map(|branch| if branch.is_refused { Answer::Refusal } else { Answer::Outputs(outputs(branch)) })
+            .collect();
+        match (self.open.or(self.reject), &answers[..]) {
+            (None, [Answer::Outputs(outputs)]) => Expectation::Defined(outputs.clone()),
+            (rule, answers) if answers.iter().all(|answer| *answer == Answer::Refusal) => {
+                let rule = self.reject.or(rule).map_or(Rule::NotInOpset, |(_, rule)| rule);
+                let lenient = self.branches.iter().find(|branch| branch.is_lenient && !branch.is_refused);
+                Expectation::Reject { rule, lenient: lenient.map(outputs) }
+            }
+            (rule, _) => {
+                let rule = rule.map_or(Rule::NotInOpset, |(_, rule)| rule);
+                Expectation::unspecified(rule, answers)
+            }
+        }
+    }
+}
