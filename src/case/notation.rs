@@ -8,6 +8,14 @@
 //! in braces, and what is not usual behind colons: `:special` or `:random(SEED)` contents, `:initializer`, `:constant`,
 //! `:default` or `:input(symbolic)` wiring. `_` is an operand left out. Printing a case and reading it back gives the
 //! same case.
+//!
+//! ```text
+//! x=float[2,3]:input(symbolic); a=Shape@21 x; Reshape x a :output(static)
+//! ```
+//!
+//! In a graph, `;` separates the nodes, and `name=` binds the output of one, or a source that is used more than once. The opset
+//! stands at the first node. `:output`, `:info` or `:hidden` behind a node say who sees its output: of all but the last nobody,
+//! unless it is written. A source with `:output` is a graph output as well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +28,7 @@ use winnow::error::{StrContext, StrContextValue};
 use winnow::prelude::*;
 use winnow::token::{none_of, one_of, rest, take_while};
 
-use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Value, Wiring};
+use super::{Case, Contents, Declared, Declares, Encoding, Fed, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
 use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
 
@@ -40,20 +48,78 @@ const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let node = &self.nodes[0];
-        write!(f, "{}@{}", node.operator, self.opset)?;
-        for attribute in &node.attributes {
-            write!(f, " {}={}", attribute.name, attribute.value)?;
+        let is_bound: Vec<bool> = (0..self.sources.len()).map(|source| self.is_bound(source)).collect();
+        for (source, operand) in self.sources.iter().enumerate().filter(|(source, _)| is_bound[*source]) {
+            let output = if self.passed.contains(&source) { OUTPUT } else { "" };
+            write!(f, "{}={operand}{output}; ", bound_name('x', source))?;
         }
-        for input in &node.inputs {
-            match input {
-                Some(Value::Source(place)) => write!(f, " {}", self.sources[*place])?,
-                _ => f.write_str(" _")?,
+        for (place, node) in self.nodes.iter().enumerate() {
+            let is_last = place + 1 == self.nodes.len();
+            if !is_last {
+                write!(f, "{}=", bound_name('a', place))?;
             }
+            f.write_str(node.operator.name)?;
+            if place == 0 {
+                write!(f, "@{}", self.opset)?;
+            }
+            for attribute in &node.attributes {
+                write!(f, " {}={}", attribute.name, attribute.value)?;
+            }
+            for input in &node.inputs {
+                match input {
+                    None => f.write_str(" _")?,
+                    Some(Value::Source(source)) if !is_bound[*source] => write!(f, " {}", self.sources[*source])?,
+                    Some(Value::Source(source)) => write!(f, " {}", bound_name('x', *source))?,
+                    Some(Value::Output { node, .. }) => write!(f, " {}", bound_name('a', *node))?,
+                }
+            }
+            if node.shown != usually_shown(is_last) {
+                write!(f, " :{}", node.shown)?;
+            }
+            f.write_str(if is_last { "" } else { "; " })?;
         }
         Ok(())
     }
 }
+
+impl Case {
+    /// Whether a source has a name: one that is used otherwise than once, by a node.
+    fn is_bound(&self, source: usize) -> bool {
+        let inputs = self.nodes.iter().flat_map(|node| &node.inputs);
+        let uses = inputs.filter(|input| **input == Some(Value::Source(source))).count();
+        uses != 1 || self.passed.contains(&source)
+    }
+}
+
+/// What stands behind a source that is a graph output as well.
+const OUTPUT: &str = ":output";
+
+/// The name that a value is bound to: sources are `x`, `x1` and so on, nodes `a`, `a1`.
+fn bound_name(letter: char, place: usize) -> String {
+    if place == 0 { letter.to_string() } else { format!("{letter}{place}") }
+}
+
+/// How the output of a node is shown where nothing is written of it.
+const fn usually_shown(is_last: bool) -> Shown {
+    if is_last { Shown::Output(Declares::Symbolic) } else { Shown::Hidden }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(SHOWN_AS.iter().find(|(_, shown)| shown == self).map_or("", |(name, _)| name))
+    }
+}
+
+/// Each way to show the output of a node, by its name.
+const SHOWN_AS: [(&str, Shown); 7] = [
+    ("hidden", Shown::Hidden),
+    ("output", Shown::Output(Declares::Symbolic)),
+    ("output(static)", Shown::Output(Declares::Static)),
+    ("output(rank)", Shown::Output(Declares::Rank)),
+    ("info", Shown::Info(Declares::Symbolic)),
+    ("info(static)", Shown::Info(Declares::Static)),
+    ("info(rank)", Shown::Info(Declares::Rank)),
+];
 
 impl fmt::Display for AttributeValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -218,18 +284,174 @@ fn expected(description: &'static str) -> StrContext {
     StrContext::Expected(StrContextValue::Description(description))
 }
 
+/// The most nodes that a case may have.
+pub const MAX_NODES: usize = 8;
+
+/// A case as far as it is read.
+#[derive(Default)]
+struct Draft {
+    opset: Option<u8>,
+    /// Values by name; a source has no place until a node takes it.
+    bound: Vec<(String, Bound)>,
+    sources: Vec<Operand>,
+    nodes: Vec<Node>,
+    /// The names of sources that are graph outputs as well.
+    passed: Vec<String>,
+}
+
+#[derive(Clone)]
+enum Bound {
+    Pending(Operand),
+    Value(Value),
+}
+
 fn case(input: &mut &str) -> ModalResult<Case> {
+    let mut draft = Draft::default();
+    loop {
+        let name: Option<&str> = opt(terminated(identifier, (space0, '='))).parse_next(input)?;
+        space0.parse_next(input)?;
+        let is_operand = is_operand(input);
+        match name {
+            Some(name) if is_operand => {
+                let operand = operand.parse_next(input)?;
+                if opt(OUTPUT).parse_next(input)?.is_some() {
+                    draft.passed.push(name.to_owned());
+                }
+                draft.bind(input, name, Bound::Pending(operand))?;
+            }
+            _ => {
+                let node = call(input, &mut draft)?;
+                draft.nodes.push(node);
+                let place = draft.nodes.len() - 1;
+                if let Some(name) = name {
+                    draft.bind(input, name, Bound::Value(Value::Output { node: place, output: 0 }))?;
+                }
+            }
+        }
+        space0.parse_next(input)?;
+        let is_end = opt(eof).parse_next(input)?.is_some();
+        match name {
+            None if is_end => return draft.finished(input),
+            None => return cut_err(winnow::combinator::fail).parse_next(input),
+            Some(_) => {
+                cut_err((';', space0)).context(expected("`;` and what the value is used for")).parse_next(input)?;
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn bind(&mut self, input: &mut &str, name: &str, bound: Bound) -> ModalResult<()> {
+        let is_new = self.bound.iter().all(|(other, _)| other != name);
+        let checked = winnow::combinator::empty.try_map(|()| {
+            is_new.then_some(()).ok_or_else(|| Expected(format!("another name than `{name}`, which is bound")))
+        });
+        cut_err(checked).parse_next(input)?;
+        self.bound.push((name.to_owned(), bound));
+        Ok(())
+    }
+
+    /// A source that a node takes.
+    fn source(&mut self, operand: Operand) -> Value {
+        self.sources.push(operand);
+        Value::Source(self.sources.len() - 1)
+    }
+
+    /// The value of a name.
+    fn value(&mut self, name: &str) -> Result<Value, Expected> {
+        let place = self.bound.iter().position(|(bound, _)| bound == name).ok_or_else(|| {
+            not_among(
+                "a value that was bound before, an element type, or the end",
+                self.bound.iter().map(|(name, _)| &**name),
+            )
+        })?;
+        let value = match self.bound[place].1.clone() {
+            Bound::Value(value) => value,
+            Bound::Pending(operand) => self.source(operand),
+        };
+        self.bound[place].1 = Bound::Value(value);
+        Ok(value)
+    }
+
+    fn finished(mut self, input: &mut &str) -> ModalResult<Case> {
+        // What no node takes comes last.
+        for (name, bound) in self.bound.clone() {
+            if let Bound::Pending(_) = bound {
+                let _ = self.value(&name);
+            }
+        }
+        let names = std::mem::take(&mut self.passed);
+        let mut passed: Vec<usize> = names
+            .iter()
+            .filter_map(|name| match self.value(name) {
+                Ok(Value::Source(place)) => Some(place),
+                _ => None,
+            })
+            .collect();
+        passed.sort_unstable();
+        let Draft { opset, sources, nodes, .. } = self;
+        let count = nodes.len();
+        let case = Case { opset: opset.unwrap_or(NEWEST_OPSET), sources, nodes, passed };
+        let has_output = case.outputs().next().is_some();
+        let checked = winnow::combinator::empty.try_map(move |()| match () {
+            () if count > MAX_NODES => Err(Expected(format!("at most {MAX_NODES} nodes; here are {count}"))),
+            () if !has_output => Err(Expected("a graph output: a node that is not `:hidden`".to_owned())),
+            () => Ok(()),
+        });
+        cut_err(checked).parse_next(input)?;
+        Ok(case)
+    }
+}
+
+/// Whether a word with a bracket follows.
+fn is_operand(input: &str) -> bool {
+    let rest = input.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    rest.len() < input.len() && rest.starts_with('[')
+}
+
+fn identifier<'a>(input: &mut &'a str) -> ModalResult<&'a str> {
+    take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_').parse_next(input)
+}
+
+/// A call of an operator. The first one names the opset.
+fn call(input: &mut &str, draft: &mut Draft) -> ModalResult<Node> {
     let operator = take_while(0.., |c: char| c.is_ascii_alphanumeric())
         .try_map(|name: &str| name.parse().map_err(|_| not_among("an operator", OPERATORS.iter().map(|o| o.name))))
         .parse_next(input)?;
-    cut_err('@').context(expected("`@` and the opset")).parse_next(input)?;
-    let opset = cut_err(dec_uint::<_, u8, _>.verify(|opset| (1..=NEWEST_OPSET).contains(opset)))
-        .context(expected("an opset from 1 to 28"))
-        .parse_next(input)?;
+    if draft.opset.is_none() {
+        cut_err('@').context(expected("`@` and the opset")).parse_next(input)?;
+        let opset = cut_err(dec_uint::<_, u8, _>.verify(|opset| (1..=NEWEST_OPSET).contains(opset)))
+            .context(expected("an opset from 1 to 28"))
+            .parse_next(input)?;
+        draft.opset = Some(opset);
+    }
     let attributes = repeat(0.., preceded(space1, attribute)).parse_next(input)?;
-    let operands = repeat(0.., preceded(space1, operand_or_gap)).parse_next(input)?;
-    (space0, eof).parse_next(input)?;
-    Ok(Single { operator, opset, attributes, operands }.into())
+    let mut inputs = Vec::new();
+    while let Some(given) = opt(preceded(space1, |input: &mut &str| argument(input, draft))).parse_next(input)? {
+        inputs.push(given);
+    }
+    let shown = opt(preceded((space1, ':'), shown)).parse_next(input)?;
+    let is_last = input.trim_start().is_empty();
+    Ok(Node { operator, attributes, inputs, shown: shown.unwrap_or(usually_shown(is_last)) })
+}
+
+fn shown(input: &mut &str) -> ModalResult<Shown> {
+    let word = take_while(1.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '(' | ')'));
+    let names = || not_among("how the output is shown", SHOWN_AS.iter().map(|(name, _)| *name));
+    let read = |word: &str| SHOWN_AS.iter().find(|(name, _)| *name == word).map(|(_, shown)| *shown).ok_or_else(names);
+    cut_err(word.try_map(read)).parse_next(input)
+}
+
+/// An input of a node: `_`, a name, or an operand.
+fn argument(input: &mut &str, draft: &mut Draft) -> ModalResult<Option<Value>> {
+    if opt(('_', peek(alt((space1, eof, ";"))))).parse_next(input)?.is_some() {
+        return Ok(None);
+    }
+    peek(one_of(|c: char| c.is_ascii_alphanumeric())).parse_next(input)?;
+    if draft.bound.is_empty() || is_operand(input) {
+        return operand.map(|operand| Some(draft.source(operand))).parse_next(input);
+    }
+    cut_err(identifier.try_map(|name| draft.value(name))).map(Some).parse_next(input)
 }
 
 fn not_among<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Expected {
@@ -246,7 +468,7 @@ fn attribute(input: &mut &str) -> ModalResult<Attribute> {
 }
 
 fn attribute_value(input: &mut &str) -> ModalResult<AttributeValue> {
-    let value_end = || peek(alt((space1, eof)));
+    let value_end = || peek(alt((space1, eof, ";")));
     alt((
         terminated(dec_int, value_end()).map(AttributeValue::Int),
         delimited('[', separated(0.., dec_int::<_, i64, _>, ','), ']').map(AttributeValue::Ints),
@@ -261,10 +483,6 @@ fn float_attribute(text: &str) -> Result<u32, Expected> {
     let is_integer = text.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
     let bits = element_bits(text, ElementType::Float).ok().and_then(|bits| u32::try_from(bits).ok());
     bits.filter(|_| !is_integer).ok_or_else(|| Expected("a 64-bit integer or a 32-bit float".to_owned()))
-}
-
-fn operand_or_gap(input: &mut &str) -> ModalResult<Option<Operand>> {
-    alt(('_'.value(None), operand.map(Some))).parse_next(input)
 }
 
 fn operand(input: &mut &str) -> ModalResult<Operand> {
@@ -282,7 +500,7 @@ fn operand(input: &mut &str) -> ModalResult<Operand> {
     if let Some(contents) = opt(|input: &mut &str| elements(input, element_type, count)).parse_next(input)? {
         operand.contents = contents;
     }
-    while opt(':').parse_next(input)?.is_some() {
+    while !input.starts_with(OUTPUT) && opt(':').parse_next(input)?.is_some() {
         cut_err(|input: &mut &str| option(input, &mut operand))
             .context(expected(CONTENTS))
             .context(expected("or a wiring, such as `initializer`, `constant(typed)` or `input(symbolic)`"))
@@ -331,7 +549,7 @@ fn option(input: &mut &str, operand: &mut Operand) -> ModalResult<()> {
         operand.contents = contents;
         return Ok(());
     }
-    let end = input.find(|c: char| c == ':' || c.is_ascii_whitespace()).unwrap_or(input.len());
+    let end = input.find(|c: char| c == ':' || c == ';' || c.is_ascii_whitespace()).unwrap_or(input.len());
     match WIRINGS.iter().find(|(name, _)| *name == &input[..end]) {
         Some((_, wiring)) => {
             operand.wiring = *wiring;
@@ -409,6 +627,10 @@ mod tests {
             "Reshape@1 shape=[2,-1,0] consumed_inputs=[] double[2]{-0.0,0x7ff0000000000001}:input(unranked)",
             "Reshape@5 _ _",
             "Shape@25 int2[3]{-2,1,0} uint4[1]{15} bool[2]{0,1} float16[1]{0x7e01} complex64[1]{0x7fc000003f800000}",
+            "x=float[2,3]:input(symbolic); a=Shape@21 x; Reshape x a",
+            "x=float[2,3]; a=Shape@21 start=1 x :output(static); a1=Reshape x a :info; Flatten axis=0 a1 :output(rank)",
+            "x=float[2]:initializer:output; a=Shape@21 x; a1=Shape a :output; Reshape x a :hidden",
+            "a=Flatten@21 _; Reshape a int64[1]{-1}:initializer _",
             r#"Shape@25 string[4]{"","a\u0000b","ü, }","\""}:initializer(typed)"#,
             "Reshape@14 float[2]:special:default int64[1]{2}:default(overridden)",
         ] {
@@ -441,6 +663,11 @@ mod tests {
             ("Shape@28 start=9223372036854775808 float[2]", 16, "a value"),
             ("Shape@28 float[2] start=1", 19, "an element type"),
             ("Shape@28 string[1]{a}", 20, "\"strings\""),
+            ("a=Shape@28 float[1]", 20, "`;` and what the value is used for"),
+            ("a=Shape@28 float[1]; Flatten b", 30, "a value that was bound before"),
+            ("a=Shape@28 float[1]; a=Shape a; Flatten a", 31, "another name than `a`"),
+            ("Shape@28 float[1] :hidden", 26, "a graph output"),
+            ("Shape@28 float[1] :shown", 20, "how the output is shown"),
         ];
         let misses: Vec<_> = rows
             .iter()
