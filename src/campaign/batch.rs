@@ -3,7 +3,6 @@
 //!
 //! What is put together is a guess. It decides what a campaign costs, and nothing that it finds.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -163,7 +162,7 @@ enum Aspect {
     /// Of a source, by the operator that takes it and its version.
     Type(OperatorName, u8, ElementType),
     /// Of each source, the nodes, and the rule that leaves the case open.
-    Wiring(Cow<'static, str>, Vec<Wiring>, Option<Rule>),
+    Wiring(OperatorName, Vec<Wiring>, Option<Rule>),
     /// A known defect that it has all features of, by its place.
     Defect(usize),
 }

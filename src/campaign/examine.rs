@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::schedule::{Scheduler, mismatches};
-use crate::case::{Generated, Relation, variants};
+use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
 use crate::verdict::{
@@ -18,6 +18,16 @@ pub struct Examination {
     pub judgements: Vec<Judgement>,
     /// By the place of a runtime that does not do the same with a variant of the case: that variant.
     pub contrary: BTreeMap<usize, Contrary>,
+    /// By the place of a runtime that is wrong in a graph: what it does wrong with nodes of it alone.
+    pub of_nodes: BTreeMap<usize, Vec<Fault>>,
+}
+
+/// What a runtime does wrong with a case.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub mismatch: Mismatch,
+    /// The node of the case that is wrong by itself; `None` if it is the case.
+    pub node: Option<Case>,
 }
 
 impl Examination {
@@ -25,6 +35,20 @@ impl Examination {
     pub fn mismatches(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Mismatch> {
         let Judgement::Wrong(found) = &self.judgements[place] else { return vec![] };
         mismatches(generated, &ids[place], &self.executions[place], found)
+    }
+
+    /// The same with what it is held against: in a graph that is the node which is wrong by itself, if there is one.
+    pub fn faults(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = Vec::new();
+        for mismatch in self.mismatches(generated, ids, place) {
+            let of_nodes = self.of_nodes.get(&place).map_or(&[][..], Vec::as_slice);
+            let fault = of_nodes.iter().find(|fault| fault.mismatch.may_cause(&mismatch)).cloned();
+            let fault = fault.unwrap_or_else(|| Fault { mismatch, node: None });
+            if faults.iter().all(|other| other.mismatch != fault.mismatch) {
+                faults.push(fault);
+            }
+        }
+        faults
     }
 
     /// Whether a runtime does not do the same as itself.
@@ -72,7 +96,37 @@ pub fn examine_together(
         places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
     }
     recognize_truncation(cases, runtimes, ids, scheduler, &mut examinations)?;
+    look_at_nodes(cases, runtimes, ids, scheduler, &mut examinations)?;
     Some(examinations)
+}
+
+/// Where a runtime is wrong in a graph, executes each of its nodes alone: what is wrong there already is a defect of one node.
+fn look_at_nodes(
+    cases: &[Generated],
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    scheduler: &mut Scheduler,
+    examinations: &mut [Examination],
+) -> Option<()> {
+    let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
+    let graphs = (0..cases.len()).filter(|&place| cases[place].case.nodes.len() > 1);
+    let wrong = graphs.filter(|&place| examinations[place].judgements.iter().any(is_wrong));
+    let (places, nodes): (Vec<usize>, Vec<Generated>) = wrong
+        .flat_map(|place| cases[place].case.each_alone().into_iter().map(move |case| (place, Generated::given(case))))
+        .unzip();
+    if nodes.is_empty() {
+        return Some(());
+    }
+    let alone = examine_together(&nodes, runtimes, ids, scheduler)?;
+    for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
+        let Examination { judgements, of_nodes, .. } = &mut examinations[place];
+        for (index, _) in judgements.iter().enumerate().filter(|(_, judgement)| is_wrong(judgement)) {
+            let faults = alone.mismatches(node, ids, index).into_iter();
+            let faults = faults.map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
+            of_nodes.entry(index).or_default().extend(faults);
+        }
+    }
+    Some(())
 }
 
 fn execute_and_compare(
@@ -85,7 +139,7 @@ fn execute_and_compare(
     let examinations = executed.map(|(generated, done)| {
         let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
         compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
-        Examination { executions, judgements, contrary: BTreeMap::new() }
+        Examination { executions, judgements, contrary: BTreeMap::new(), of_nodes: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
     compare_variants(cases, runtimes, ids, scheduler, &mut examinations)?;
@@ -121,7 +175,7 @@ fn compare_variants(
         let (indices, (others, mut theirs)): (Vec<usize>, (Vec<Execution>, Vec<Judgement>)) = done.unzip();
         let results = indices.iter().map(|&index| &ids[index]).zip(&others);
         compare_configurations(&variant.expectation, results, &mut theirs);
-        let Examination { executions, judgements, contrary } = &mut examinations[*place];
+        let Examination { executions, judgements, contrary, .. } = &mut examinations[*place];
         for ((index, other), judgement) in indices.into_iter().zip(others).zip(theirs) {
             let comparable = is_acceptable(&judgements[index]) && is_acceptable(&judgement);
             if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
-pub use examine::{Contrary, Examination, examine, examine_all, examine_together};
+pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
 pub(crate) use schedule::Failures;

@@ -86,7 +86,7 @@ impl Quarantine {
     ) -> Option<Proven> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        if let Some(proven) = self.known().like(&release, &case.subject(), &Features::of(case)) {
+        if let Some(proven) = self.known().like(&release, case.subject(), &Features::of(case)) {
             return Some(proven.clone());
         }
         let (began, features) = (Instant::now(), Features::of(case));

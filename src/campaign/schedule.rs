@@ -238,7 +238,7 @@ impl<'a> Scheduler<'a> {
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
             let subject = member.generated.case.subject();
-            known.is_out(way.place) || known.like(&release, &subject, member.features()).is_some()
+            known.is_out(way.place) || known.like(&release, subject, member.features()).is_some()
         };
         for batch in &mut way.batches {
             way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
@@ -277,7 +277,7 @@ impl<'a> Scheduler<'a> {
         };
         let (member, release) = (&cases.members[case], runtime.id().release());
         let subject = member.generated.case.subject();
-        let is_known = quarantine.known().like(&release, &subject, member.features()).is_some();
+        let is_known = quarantine.known().like(&release, subject, member.features()).is_some();
         match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
             Some(proven) if proven.execution.outcome == seen.outcome => {
                 let Proven { case, execution, .. } = proven;

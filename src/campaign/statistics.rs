@@ -1,6 +1,7 @@
 //! What a campaign counts. Counts of two parts add up to those of the whole, in any order.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
@@ -8,12 +9,12 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::coverage::Coverage;
-use super::examine::Examination;
+use super::examine::{Examination, Fault};
 use super::schedule::mismatches;
 use super::together::traits_of;
 use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::{Expectation, Rule};
+use crate::operator::{self, Expectation, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
@@ -154,14 +155,11 @@ impl Refusals {
     }
 }
 
-/// In place of an operator, for cases of several nodes.
-pub const GRAPH: &str = "graph";
-
 /// What an unsupported case was.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tally {
-    /// Of all cases of several nodes, [`GRAPH`].
-    pub operator: Cow<'static, str>,
+    #[serde(deserialize_with = "operator::read_name")]
+    pub operator: OperatorName,
     /// The operator version; 0 if there is none.
     pub version: u8,
     /// `None` if the case leaves its data out, or has several nodes.
@@ -246,22 +244,26 @@ impl Statistics {
 
     /// Counts one case with what each runtime did and what is thought of it.
     pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination, known: &[Trigger]) {
-        let mut features = None;
-        let mut explain = |index: usize| -> Vec<(Mismatch, Option<usize>)> {
-            let mismatches = examination.mismatches(generated, ids, index);
-            if mismatches.is_empty() {
-                return vec![];
-            }
-            let features = features.get_or_insert_with(|| Features::of(&generated.case));
-            let place = |mismatch: &Mismatch| known.iter().position(|defect| defect.explains(mismatch, features));
-            let with_place = |mismatch| {
-                let place = place(&mismatch);
-                (mismatch, place)
-            };
-            mismatches.into_iter().map(with_place).collect()
+        let own = OnceCell::new();
+        let features = |fault: &Fault| match &fault.node {
+            Some(node) => Cow::Owned(Features::of(node)),
+            None => Cow::Borrowed(own.get_or_init(|| Features::of(&generated.case))),
         };
-        let explained: Vec<Vec<(Mismatch, Option<usize>)>> = (0..ids.len()).map(&mut explain).collect();
-        let is_by_design = |found: &Vec<(Mismatch, Option<usize>)>| {
+        let explain = |index: usize| -> Vec<(Fault, Option<usize>)> {
+            let place = |fault: &Fault| {
+                let features = features(fault);
+                known.iter().position(|defect| defect.explains(&fault.mismatch, &features))
+            };
+            let faults = examination.faults(generated, ids, index).into_iter();
+            faults
+                .map(|fault| {
+                    let place = place(&fault);
+                    (fault, place)
+                })
+                .collect()
+        };
+        let explained: Vec<Vec<(Fault, Option<usize>)>> = (0..ids.len()).map(explain).collect();
+        let is_by_design = |found: &Vec<(Fault, Option<usize>)>| {
             !found.is_empty() && found.iter().all(|(_, place)| place.is_some_and(|place| known[place].by_design))
         };
         let by_design: Vec<bool> = explained.iter().map(is_by_design).collect();
@@ -293,7 +295,7 @@ impl Statistics {
                     let case = &generated.case;
                     let call = case.call();
                     let tally = Tally {
-                        operator: call.map_or(GRAPH, |call| call.operator.name).into(),
+                        operator: case.subject(),
                         version: call.and_then(|call| call.version).map_or(0, |version| version.since),
                         element_type: call.and_then(|call| call.data).map(|data| data.element_type),
                         gap: *gap,
@@ -302,13 +304,13 @@ impl Statistics {
                 }
                 Judgement::Wrong(_) => {
                     *if by_design[index] { &mut runtime.by_design } else { &mut runtime.wrong } += 1;
-                    for (mismatch, place) in explained {
+                    for (fault, place) in explained {
                         if let Some(place) = place {
                             *self.explained.entry(place).or_default() += 1;
                         } else {
-                            let features = features.get_or_insert_with(|| Features::of(&generated.case)).clone();
-                            let group = Group::new(generated.case.clone(), 1);
-                            add_group(&mut self.groups, (mismatch, features), group);
+                            let features = features(&fault).into_owned();
+                            let case = fault.node.unwrap_or_else(|| generated.case.clone());
+                            add_group(&mut self.groups, (fault.mismatch, features), Group::new(case, 1));
                         }
                     }
                 }

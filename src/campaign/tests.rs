@@ -38,7 +38,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
     let design = Trigger {
         mismatch: Mismatch {
             discrepancies: vec![Discrepancy::WrongType],
-            operator: "Shape".into(),
+            operator: "Shape",
             runtime: "liar".to_owned(),
             rule: None,
             reaction: NativeType::TDim.name().to_owned(),

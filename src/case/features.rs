@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Wiring};
-use crate::operator::{AttributeKind, AttributeValue, OPERATORS, Role};
+use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring};
+use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role};
 use crate::tensor::ElementType;
 
 /// The features of a case.
@@ -25,6 +25,23 @@ pub struct Features {
     /// Whether the version is part of what is special. Not so in a case as it comes, but in a minimized one, if the
     /// defect does not show in later versions.
     up_to_version: bool,
+    /// Of a case of several nodes, what is special about each and about how they are joined; then there are no tags beside.
+    graph: Option<Box<Graph>>,
+}
+
+/// What is special about a case of several nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Graph {
+    nodes: Vec<(OperatorName, Features)>,
+    edges: Vec<Edge>,
+}
+
+/// That a node takes the output of another as an input, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Edge {
+    from: usize,
+    to: usize,
+    input: usize,
 }
 
 /// One feature. What is plain has none: float data, a graph input of static dims, sizes of 1 and more.
@@ -66,6 +83,10 @@ pub enum Tag {
     Divided,
     /// The target shape is empty.
     EmptyTarget,
+    /// Somebody sees the output of a node that others take, or it is declared as more than symbols.
+    Shown(Shown),
+    /// A graph input or initializer is a graph output as well.
+    Passed(u8),
 }
 
 /// What wirings have in common.
@@ -159,8 +180,35 @@ impl Features {
     pub fn of(case: &Case) -> Features {
         match case.single() {
             Some(single) => Features::of_single(&single),
-            None => todo!("graphs"),
+            None => Features::of_graph(case),
         }
+    }
+
+    fn of_graph(case: &Case) -> Features {
+        let values = case.values(&case.tensors());
+        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
+        for (place, node) in case.nodes.iter().enumerate() {
+            let plain = Wiring::Input(Declared::Static);
+            let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
+            let is_taken = case.takers(Value::Output { node: place, output: 0 }).next().is_some();
+            let usual = if is_taken { Shown::Hidden } else { Shown::Output(Declares::Symbolic) };
+            if node.shown != usual {
+                own.tags.push(Tag::Shown(node.shown));
+            }
+            for (index, input) in (0..).zip(&node.inputs) {
+                match input {
+                    Some(Value::Output { node, .. }) => edges.push(Edge { from: *node, to: place, input: index }),
+                    Some(Value::Source(source)) if case.passed.contains(source) => {
+                        own.tags.push(Tag::Passed(u8::try_from(index).unwrap_or(u8::MAX)));
+                    }
+                    _ => {}
+                }
+            }
+            own.tags.sort_unstable();
+            nodes.push((node.operator.name, own));
+        }
+        let graph = Some(Box::new(Graph { nodes, edges }));
+        Features { version: case.opset, graph, ..Features::default() }
     }
 
     fn of_single(case: &Single) -> Features {
@@ -226,13 +274,7 @@ impl Features {
             9..=32 => 9,
             _ => 33,
         };
-        Features {
-            tags,
-            rank,
-            version: version.map_or(0, |version| version.since),
-            without: vec![],
-            up_to_version: false,
-        }
+        Features { tags, rank, version: version.map_or(0, |version| version.since), ..Features::default() }
     }
 
     /// The features of a minimized case whose defect does not show in later versions.
@@ -254,7 +296,13 @@ impl Features {
 
     /// Whether a case with the features `other` has all of these, so that the same defect is at work in it.
     pub fn are_within(&self, other: &Features) -> bool {
-        self.rank <= other.rank
+        let is_part = match (&self.graph, &other.graph) {
+            (None, None) => true,
+            (Some(own), Some(other)) => own.is_within(other, &mut vec![]),
+            _ => false,
+        };
+        is_part
+            && self.rank <= other.rank
             && (!self.up_to_version || other.version <= self.version)
             && self.tags.iter().all(|tag| other.tags.binary_search(tag).is_ok())
             && !self.without.iter().any(|tag| other.tags.binary_search(tag).is_ok())
@@ -262,7 +310,65 @@ impl Features {
 
     /// How much there is of them.
     pub fn weight(&self) -> usize {
-        self.tags.len() + usize::from(self.rank)
+        let of_nodes = self.graph.iter().flat_map(|graph| &graph.nodes).map(|(_, node)| NODE + node.weight());
+        self.tags.len() + usize::from(self.rank) + of_nodes.sum::<usize>()
+    }
+}
+
+/// The weight of a node beside that of its features: another node is more than another feature.
+const NODE: usize = 16;
+
+impl Default for Features {
+    /// Those of a case without anything special.
+    fn default() -> Features {
+        Features { tags: vec![], rank: 1, version: 0, without: vec![], up_to_version: false, graph: None }
+    }
+}
+
+impl Graph {
+    /// Whether it is a part of another graph: each node is one of the other's, joined in the same way, with its features
+    /// within those of that node. `taken` are the places of the first nodes there.
+    fn is_within(&self, other: &Graph, taken: &mut Vec<usize>) -> bool {
+        let place = taken.len();
+        let Some((operator, features)) = self.nodes.get(place) else { return true };
+        for (candidate, (name, theirs)) in other.nodes.iter().enumerate() {
+            if taken.contains(&candidate) || name != operator || !features.are_within(theirs) {
+                continue;
+            }
+            taken.push(candidate);
+            let is_joined = |edge: &Edge| {
+                edge.to != place
+                    || other.edges.contains(&Edge { from: taken[edge.from], to: candidate, input: edge.input })
+            };
+            if self.edges.iter().all(is_joined) && self.is_within(other, taken) {
+                return true;
+            }
+            taken.pop();
+        }
+        false
+    }
+
+    /// A name for each node: its operator, with a number if there are several of it.
+    fn names(&self) -> Vec<String> {
+        let number = |place: usize| self.nodes[..place].iter().filter(|(name, _)| *name == self.nodes[place].0).count();
+        let name = |place: usize| match number(place) {
+            0 => self.nodes[place].0.to_owned(),
+            before => format!("{}#{}", self.nodes[place].0, before + 1),
+        };
+        (0..self.nodes.len()).map(name).collect()
+    }
+}
+
+impl fmt::Display for Graph {
+    /// The edges, such as `Reshape.1<Shape`, and what is special about each node.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.names();
+        let edges = self.edges.iter().map(|edge| format!("{}.{}<{}", names[edge.to], edge.input, names[edge.from]));
+        let of_nodes = self.nodes.iter().zip(&names).flat_map(|((_, features), name)| {
+            let words = features.words();
+            words.into_iter().map(move |word| format!("{name}/{word}"))
+        });
+        f.write_str(&edges.chain(of_nodes).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -305,10 +411,19 @@ fn known_name(name: &str) -> &'static str {
     names.into_iter().find(|&known| known == name).unwrap_or("other")
 }
 
+impl Features {
+    /// The tags, and the rank if it is special.
+    fn words(&self) -> Vec<String> {
+        let rank = (self.rank > 1).then(|| format!("rank>={}", self.rank));
+        self.tags.iter().map(ToString::to_string).chain(rank).collect()
+    }
+}
+
 impl fmt::Display for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words: Vec<String> = self.tags.iter().map(ToString::to_string).collect();
-        if self.rank > 1 || words.is_empty() {
+        let mut words: Vec<String> = self.graph.iter().map(ToString::to_string).collect();
+        words.extend(self.words());
+        if words.is_empty() {
             words.push(format!("rank>={}", self.rank));
         }
         words.extend(self.without.iter().map(|tag| format!("!{tag}")));
@@ -340,6 +455,8 @@ impl fmt::Display for Tag {
             Tag::Target(size) => write!(f, "target-{size}"),
             Tag::Divided => f.write_str("target-divided"),
             Tag::EmptyTarget => f.write_str("target-empty"),
+            Tag::Shown(shown) => write!(f, "{shown}"),
+            Tag::Passed(place) => write!(f, "operand{place}:output"),
         }
     }
 }
@@ -388,6 +505,21 @@ mod tests {
         assert_eq!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@25 axis=1 float[7,11]"));
         assert_eq!(features("Reshape@26 float[2,3] int64[1]{6}"), features("Reshape@25 float[5,1] int64[1]{5}"));
         assert_ne!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@26 axis=-1 float[2,3]"));
+    }
+
+    #[test]
+    fn a_graph_is_within_those_that_have_its_nodes_joined_in_the_same_way() {
+        let trigger = features("x=float[2,3]; a=Shape@28 x; Reshape x a");
+        assert_eq!(trigger.to_string(), "Reshape.1<Shape Shape/rank>=2 Reshape/rank>=2");
+        let within = |line: &str| trigger.are_within(&features(line));
+        assert!(within("x=int8[2,3]:constant; a=Flatten@21 x; a1=Shape a; a2=Reshape x a1; Shape a2"));
+        assert!(!within("x=float[2,3]; a=Shape@28 x; a1=Reshape a int64[2]{2,1}; Flatten x"), "the shape is its data");
+        assert!(!within("Reshape@28 float[2,3] int64[2]{2,3}"), "one node");
+        assert!(!features("Reshape@28 float[1] int64[1]{1}").are_within(&trigger));
+        let shown = features("x=float[2,3]; a=Shape@28 x :output; Reshape x a :output(static)");
+        assert!(trigger.are_within(&shown) && !shown.are_within(&trigger), "{shown}");
+        let twice = features("a=Flatten@28 float[1]; a1=Flatten a; Flatten a1");
+        assert_eq!(twice.to_string(), "Flatten#2.0<Flatten Flatten#3.0<Flatten#2 Flatten#2/rank>=2 Flatten#3/rank>=2");
     }
 
     #[test]

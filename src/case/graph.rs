@@ -1,10 +1,8 @@
 //! The graph of a case: what its nodes take and give, and what the specification demands of it.
 
-use std::borrow::Cow;
-
 use super::overridden::complement;
 use super::{Case, Contents, Declared, Operand, Wiring};
-use crate::operator::{Answer, Attribute, Expectation, Operator, Rule, Version, may_be_constant};
+use crate::operator::{Answer, Attribute, Expectation, GRAPH, Operator, OperatorName, Rule, Version, may_be_constant};
 use crate::tensor::{ElementType, Tensor};
 
 /// A node of a case.
@@ -86,11 +84,11 @@ impl Case {
         case
     }
 
-    /// What its nodes are, such as `Reshape`, or `Shape+Reshape` in their order.
-    pub fn subject(&self) -> Cow<'static, str> {
+    /// The operator that it is about, or [`GRAPH`] if it has several nodes.
+    pub fn subject(&self) -> OperatorName {
         match &self.nodes[..] {
-            [node] => Cow::Borrowed(node.operator.name),
-            nodes => Cow::Owned(nodes.iter().map(|node| node.operator.name).collect::<Vec<_>>().join("+")),
+            [node] => node.operator.name,
+            _ => GRAPH,
         }
     }
 
@@ -186,6 +184,12 @@ impl Case {
             Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::ConstantType),
             _ => None,
         })
+    }
+
+    /// The places of the nodes that take a value, once for each input.
+    pub fn takers(&self, value: Value) -> impl Iterator<Item = usize> {
+        let times = move |node: &Node| node.inputs.iter().filter(|input| **input == Some(value)).count();
+        self.nodes.iter().enumerate().flat_map(move |(place, node)| std::iter::repeat_n(place, times(node)))
     }
 
     /// The graph outputs: those of nodes, in order, and then the sources that are passed on.

@@ -2,6 +2,8 @@
 //!
 //! Every step makes a case strictly simpler by [`complexity`], so any walk along such steps ends.
 
+mod graph;
+
 use std::collections::HashSet;
 
 use super::target::TargetPlace;
@@ -155,10 +157,10 @@ pub(crate) fn from_simplest(case: &Case, first: &mut dyn FnMut(&[Case]) -> Optio
     reduce(start, first)
 }
 
-/// The simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
+/// Of a graph each node alone; else the simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
 /// with a number whose low 32 bits are valid, if the case has one beyond them.
 fn simplest(case: &Case) -> Vec<Case> {
-    let Some(Single { operator, opset: oldest, .. }) = case.single() else { return vec![] };
+    let Some(Single { operator, opset: oldest, .. }) = case.single() else { return case.each_alone() };
     let lines = |opset: u8| match operator.version_at(opset).map(|version| version.inputs.len()) {
         Some(2) => {
             ["", ":initializer"].map(|wiring| format!("{operator}@{opset} float[1] int64[1]{{1}}{wiring}")).to_vec()
@@ -176,8 +178,10 @@ fn simplest(case: &Case) -> Vec<Case> {
 
 /// Every single step from a case, each strictly simpler, the boldest first, none twice.
 pub fn candidates(case: &Case) -> Vec<Case> {
-    let Some(single) = case.single() else { return vec![] };
-    of_single(&single).into_iter().map(Case::from).collect()
+    match case.single() {
+        Some(single) => of_single(&single).into_iter().map(Case::from).collect(),
+        None => graph::candidates(case),
+    }
 }
 
 pub(super) fn of_single(case: &Single) -> Vec<Single> {

@@ -1,6 +1,6 @@
 //! A case of one node, as the code sees it that is about one operator: its operands are in the order of its inputs.
 
-use super::{Case, Declares, Node, Operand, Shown, Value, Wiring};
+use super::{Case, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Attribute, Operator, Version};
 use crate::tensor::Tensor;
 
@@ -83,6 +83,21 @@ impl Case {
         let operand = |input: &Option<Value>| input.map_or(Some(None), |value| operand(value).map(Some));
         let operands = inputs.iter().map(operand).collect::<Option<_>>()?;
         Some(Single { operator, opset: self.opset, attributes: attributes.clone(), operands })
+    }
+}
+
+impl Case {
+    /// Each node of a graph by itself, in a valid model: what others give to it, it is fed, or has as an initializer.
+    pub fn each_alone(&self) -> Vec<Case> {
+        let values = self.values(&self.tensors());
+        let mut alone: Vec<Case> = Vec::new();
+        for node in 0..self.nodes.len() {
+            for wiring in [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)] {
+                let case = self.alone(node, &values, wiring).map(Case::from);
+                alone.extend(case.filter(|case| case.rule_on_the_graph().is_none() && !alone.contains(case)));
+            }
+        }
+        alone
     }
 }
 

@@ -113,7 +113,7 @@ fn with_number(release: &str) -> anyhow::Result<String> {
 fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{} and {} on {} cases", names[0], names[1], comparison.cases)?;
     let mut drifts: Vec<(&Change, &Drift)> = comparison.drifts.iter().collect();
-    drifts.sort_by_cached_key(|(change, _)| (change.kind, change.operator.clone(), change.to_string()));
+    drifts.sort_by_cached_key(|(change, _)| (change.kind, change.operator, change.to_string()));
     let (parts, roots): (Vec<_>, Vec<_>) =
         drifts.into_iter().partition(|(change, _)| comparison.fix_behind(change).is_some());
     for &kind in DriftKind::VARIANTS {

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
 use crate::campaign::{simplify, wrong_together};
-use crate::case::Case;
+use crate::case::{Case, Features};
 use crate::files::read_text;
 use crate::finding::{Known, KnownBatch, Ledger, Masking, Probe, Sorted, State, Triage, masking};
 use crate::runtime::{Runtime, select};
@@ -174,8 +174,8 @@ fn add(ledger: &Ledger, text: &str, probe: &mut Probe, saving: &mut [Box<dyn Run
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
     let mut new = 0;
-    for (mismatch, features) in &mismatches {
-        let Sorted::New(finding) = triage.sort(&case, mismatch, features, probe) else { continue };
+    for (mismatch, shown) in &mismatches {
+        let Sorted::New(finding) = triage.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
         new += 1;
         let mismatch = &finding.trigger.mismatch;
         let id = probe.ids().into_iter().find(|id| id.release() == mismatch.runtime);

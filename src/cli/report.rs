@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, read_case};
 use crate::campaign::Trigger;
-use crate::case::Case;
+use crate::case::{Case, Features};
 use crate::finding::upstream::{Report, Subject};
 use crate::finding::{self, Known, Ledger, Probe, Sorted, Triage};
 use crate::runtime::table::State;
@@ -101,7 +101,8 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows nothing wrong with {release}; {}", advice(&shown_by));
     let (owners, triggers) = ledger.owned_triggers(&mut probe);
     let mut triage = Triage::new(triggers.clone());
-    for (mismatch, features) in mismatches {
+    for (mismatch, shown) in mismatches {
+        let features = Features::of(&shown);
         let subject = if arguments.no_minimize {
             let place = triggers.iter().position(|known| known.explains(&mismatch, &features));
             let known = place.map(|place| owners[place].clone());
@@ -109,12 +110,12 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
             Subject {
                 name: finding::name(&trigger),
                 known,
-                case: case.clone(),
+                case: shown,
                 mismatch: trigger.mismatch,
                 ids: ids(at_fault),
             }
         } else {
-            match triage.sort(case, &mismatch, &features, &mut probe) {
+            match triage.sort(&shown, &mismatch, &features, &mut probe) {
                 Sorted::New(found) => {
                     let (name, mismatch) = (found.name(), found.trigger.mismatch);
                     Subject { name, known: None, case: found.case, mismatch, ids: ids(at_fault) }

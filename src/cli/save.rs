@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Ending, RuntimeArguments, read_case};
-use crate::case::Case;
+use crate::case::{Case, Features};
 use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
 
 /// Minimize what cases show, and save it as regressions: a case file and a pending snapshot each
@@ -36,8 +36,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             eprintln!("error: {case} shows no mismatch on these runtimes");
             ending = Ending::BadInput;
         }
-        for (mismatch, features) in &mismatches {
-            match triage.sort(case, mismatch, features, &mut probe) {
+        for (mismatch, shown) in &mismatches {
+            match triage.sort(shown, mismatch, &Features::of(shown), &mut probe) {
                 Sorted::New(finding) => new.push(*finding),
                 Sorted::Known(place) => {
                     if let Some(known) = owners.get(place) {

@@ -1,6 +1,5 @@
 //! What differs between two releases of a runtime: newly broken, newly fixed, and whatever else changed.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use crate::campaign::{Examination, Source, examine_all};
 use crate::case::shrink::reduce;
 use crate::case::{Case, Features, Generated};
 use crate::model;
-use crate::operator::Rule;
+use crate::operator::{OperatorName, Rule};
 use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::tensor::ElementType;
 use crate::threads;
@@ -42,7 +41,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     pub kind: Kind,
-    pub operator: Cow<'static, str>,
+    pub operator: OperatorName,
     pub before: Behaviour,
     /// `None` for whatever it does with what it could not do before: that is one change, however much of it there is.
     pub after: Option<Behaviour>,
@@ -261,7 +260,7 @@ impl Comparison {
         };
         let own = measured(change)?;
         let fixes = self.drifts.keys().filter(|fix| {
-            let is_same = (&fix.operator, fix.failure()) == (&change.operator, change.failure());
+            let is_same = (fix.operator, fix.failure()) == (change.operator, change.failure());
             fix.kind == Kind::Fixed && is_same && fix.failure().is_some()
         });
         let fixes = fixes.filter_map(measured).filter(|fix| (fix.0, fix.1) < (own.0, own.1));

@@ -4,13 +4,12 @@
 //! taken for the issue where another cause is at work. How often that is so is measured: the mismatch of the issue is planted in
 //! cases on which the runtime does nothing wrong, and those count in which a known issue would explain it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Known, Ledger, Probe, Sighting};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, Generated, Generator};
-use crate::operator::{OPERATORS, Rule};
+use crate::operator::{OPERATORS, OperatorName, Rule};
 use crate::runtime::{Execution, RuntimeId};
 use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
 
@@ -35,7 +34,7 @@ impl Masking<'_> {
 }
 
 /// What a fault can be planted in: cases of one operator that break one rule, or that are valid.
-type Field = (Cow<'static, str>, Option<Rule>);
+type Field = (OperatorName, Option<Rule>);
 
 /// A case on which a runtime does nothing wrong, but for what it does by design.
 struct Sound {
@@ -56,7 +55,7 @@ pub fn masking<'a>(ledger: &'a Ledger, probe: &mut Probe, seed: u64, cases: u64)
             let Some(Trigger { mismatch, .. }) = own.iter().find(|own| own.mismatch.runtime == release) else {
                 continue;
             };
-            let beside = sound.get(&(mismatch.operator.clone(), mismatch.rule)).map_or(&[][..], Vec::as_slice);
+            let beside = sound.get(&(mismatch.operator, mismatch.rule)).map_or(&[][..], Vec::as_slice);
             let beside: Vec<&Sound> = beside.iter().filter(|sound| !sound.by_design.contains(mismatch)).collect();
             let is_hidden = |sound: &&&Sound| is_explained(&all, mismatch, &sound.features);
             let hidden: Vec<String> = beside.iter().filter(is_hidden).map(|sound| sound.case.to_string()).collect();
@@ -85,7 +84,7 @@ fn sound_cases(
                 (first..cases.min(first + AT_A_TIME as u64)).map(|index| generator.case(seed, index)).collect();
             let looked: Vec<Case> = drawn.iter().map(|generated| generated.case.clone()).collect();
             for (generated, sighting) in drawn.into_iter().zip(probe.look_all(&looked, release)) {
-                let field = (Cow::Borrowed(operator.name), generated.expectation.rule());
+                let field = (operator.name, generated.expectation.rule());
                 if let Some(case) = Sound::of(generated, &sighting, triggers) {
                     sound.entry(field).or_default().push(case);
                 }

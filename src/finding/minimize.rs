@@ -3,11 +3,11 @@
 //! It works on the structure of a case, never on bytes. Its predicate is "the same mismatch", so that it does not slide
 //! into another bug, and it is deterministic.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::campaign::{Examination, Failures, Scheduler, examine_together};
+use crate::campaign::{Examination, Failures, Fault, Scheduler, examine_together};
 use crate::case::{Case, Features, Generated, complications, shrink};
-use crate::operator::NEWEST_OPSET;
+use crate::operator::{GRAPH, NEWEST_OPSET};
 use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch, Severity};
 
@@ -34,6 +34,8 @@ type Release = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 pub struct Sighting {
     /// By configuration: the mismatches, and whether the case is unsupported.
     pub configurations: Vec<(RuntimeId, Vec<Mismatch>, bool)>,
+    /// What is wrong with nodes of the case alone.
+    of_nodes: Vec<Fault>,
     pub(super) examination: Examination,
 }
 
@@ -87,11 +89,15 @@ impl Probe {
         self.executions += cases.len() as u64;
         let generated: Vec<Generated> = cases.iter().cloned().map(Generated::given).collect();
         let sighting = |(generated, examination): (&Generated, Examination)| {
+            let mut of_nodes = Vec::new();
             let configurations = ids.iter().enumerate().map(|(index, id)| {
                 let unsupported = matches!(examination.judgements[index], Judgement::Unsupported(_));
-                (id.clone(), examination.mismatches(generated, ids, index), unsupported)
+                let faults = examination.faults(generated, ids, index);
+                let (own, alone): (Vec<Fault>, Vec<Fault>) = faults.into_iter().partition(|fault| fault.node.is_none());
+                of_nodes.extend(alone);
+                (id.clone(), own.into_iter().map(|fault| fault.mismatch).collect(), unsupported)
             });
-            Sighting { configurations: configurations.collect(), examination }
+            Sighting { configurations: configurations.collect(), of_nodes, examination }
         };
         let failures = if self.believes { Failures::Believe } else { Failures::Confirm };
         let mut scheduler = Scheduler::new(1, &[], &[]).with_failures(failures, &self.stop);
@@ -107,13 +113,16 @@ impl Probe {
         result
     }
 
-    /// Every mismatch that a case shows, each once, with the features of the case.
-    pub fn mismatches(&mut self, case: &Case) -> Vec<(Mismatch, Features)> {
+    /// Every mismatch that a case shows, each once, with the case that shows it: this one, or one of its nodes alone.
+    pub fn mismatches(&mut self, case: &Case) -> Vec<(Mismatch, Case)> {
         let releases: BTreeSet<String> = self.ids().iter().map(RuntimeId::release).collect();
         let sightings = releases.iter().filter_map(|release| self.look(case, release)).collect::<Vec<_>>();
-        let shown = sightings.into_iter().flat_map(|sighting| sighting.configurations);
-        let shown: BTreeSet<Mismatch> = shown.flat_map(|(_, mismatches, _)| mismatches).collect();
-        shown.into_iter().map(|mismatch| (mismatch, Features::of(case))).collect()
+        let mut shown: BTreeMap<Mismatch, Case> = BTreeMap::new();
+        for Sighting { configurations, of_nodes, .. } in sightings {
+            shown.extend(of_nodes.into_iter().filter_map(|fault| Some((fault.mismatch, fault.node?))));
+            shown.extend(configurations.into_iter().flat_map(|(_, own, _)| own).map(|own| (own, case.clone())));
+        }
+        shown.into_iter().collect()
     }
 
     /// Whether a case shows a mismatch in any configuration.
@@ -143,13 +152,17 @@ impl Probe {
 
 impl Sighting {
     pub fn shows(&self, mismatch: &Mismatch) -> bool {
-        self.configurations.iter().any(|(_, shown, _)| shown.contains(mismatch))
+        self.shown(mismatch).is_some()
     }
 
-    /// The runtime's words in the first configuration that shows a mismatch.
-    fn message(&self, mismatch: &Mismatch) -> String {
-        let index = self.configurations.iter().position(|(_, shown, _)| shown.contains(mismatch));
-        index.map_or_else(String::new, |index| self.examination.executions[index].message.clone())
+    /// A mismatch of the case itself, not of one of its nodes alone, with the place of the first configuration that shows it. In
+    /// a graph it is one that may be the same defect.
+    fn shown(&self, mismatch: &Mismatch) -> Option<(usize, &Mismatch)> {
+        let is_it = |shown: &&Mismatch| *shown == mismatch || mismatch.operator == GRAPH && mismatch.is_like(shown);
+        let by_configuration = self.configurations.iter().enumerate();
+        let all = by_configuration.flat_map(|(index, (_, shown, _))| shown.iter().map(move |shown| (index, shown)));
+        // The very same comes before one that is like it.
+        all.filter(|(_, shown)| is_it(shown)).min_by_key(|(index, shown)| (*shown != mismatch, *index))
     }
 }
 
@@ -162,6 +175,8 @@ pub(super) fn is_costly(mismatch: &Mismatch) -> bool {
 #[derive(Clone, Debug)]
 pub struct Minimized {
     pub case: Case,
+    /// What the case shows: in a smaller graph, or in one node, it is called otherwise.
+    pub mismatch: Mismatch,
     /// What could not be taken away.
     pub features: Features,
     /// How often a case was run.
@@ -176,9 +191,14 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
     let mut attempt = || {
         let (current, features) = probe.believing(mismatch, |probe| reduce(case, mismatch, probe));
         let sighting = probe.look(&current, &mismatch.runtime);
-        let is_shown = sighting.as_ref().is_some_and(|sighting| sighting.shows(mismatch));
-        let message = sighting.map_or_else(String::new, |sighting| sighting.message(mismatch));
-        (Minimized { case: current, features, executions: probe.executions() - before, message }, is_shown)
+        let shown = sighting.as_ref().and_then(|sighting| {
+            let (index, shown) = sighting.shown(mismatch)?;
+            Some((shown.clone(), sighting.examination.executions[index].message.clone()))
+        });
+        let is_shown = shown.is_some();
+        let (mismatch, message) = shown.unwrap_or_else(|| (mismatch.clone(), String::new()));
+        let executions = probe.executions() - before;
+        (Minimized { case: current, mismatch, features, executions, message }, is_shown)
     };
     match attempt() {
         // The runtime was slow on the way, and no more. From now on it is given all of its time.

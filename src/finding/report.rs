@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::Ledger;
-use crate::campaign::{Contrary, examine};
+use crate::campaign::{Contrary, Fault, examine};
 use crate::case::{Case, Generated, describe};
 use crate::operator::{Answer, Expectation, Rule, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
@@ -117,8 +117,13 @@ impl Report {
         let mut worst = Worst::default();
         let mut known_as: Vec<Names> = Vec::new();
         for (place, id) in ids.iter().enumerate() {
-            let mismatches = examination.mismatches(&generated, &ids, place);
-            known_as.push(ledger.names(case, &mismatches, id, runtimes, &mut worst));
+            let mut names = Names { names: vec![], are_by_design: true };
+            for Fault { mismatch, node } in examination.faults(&generated, &ids, place) {
+                let shown = node.as_ref().unwrap_or(case);
+                names.join(ledger.names(shown, &[mismatch], id, runtimes, &mut worst));
+            }
+            names.are_by_design &= !names.names.is_empty();
+            known_as.push(names);
         }
         let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&examination.executions).collect();
         let classes = classes(&results);
@@ -228,6 +233,13 @@ pub struct Names {
     pub names: Vec<String>,
     /// Whether they are all there is, and all of them are by design.
     pub are_by_design: bool,
+}
+
+impl Names {
+    fn join(&mut self, other: Names) {
+        self.are_by_design &= other.are_by_design;
+        self.names.extend(other.names.into_iter().filter(|name| !self.names.contains(name)).collect::<Vec<_>>());
+    }
 }
 
 /// Whether a case shows a mismatch on one of the runtimes.

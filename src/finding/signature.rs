@@ -45,7 +45,7 @@ impl Signature {
         let Trigger { mismatch, features, .. } = trigger;
         Signature {
             runtime: mismatch.runtime_name().to_owned(),
-            operator: mismatch.operator.to_string(),
+            operator: mismatch.operator.to_owned(),
             discrepancies: mismatch.discrepancies.clone(),
             rule: mismatch.rule,
             reaction: mismatch.reaction.clone(),
@@ -55,7 +55,7 @@ impl Signature {
 
     /// Whether it is one of a mismatch, with whichever features.
     pub fn is_of(&self, mismatch: &Mismatch) -> bool {
-        (self.runtime.as_str(), self.operator.as_str()) == (mismatch.runtime_name(), &*mismatch.operator)
+        (self.runtime.as_str(), self.operator.as_str()) == (mismatch.runtime_name(), mismatch.operator)
             && (&self.discrepancies, self.rule) == (&mismatch.discrepancies, mismatch.rule)
             && self.reaction == mismatch.reaction
     }

@@ -1,12 +1,13 @@
 //! Triage: telling a new defect from those that are known, and bringing many mismatches down to few findings.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::minimize::is_costly;
-use super::{Extent, Finding, Probe, minimize};
+use super::{Extent, Finding, Probe, Signature, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
 use crate::runtime::{OpenError, Stop};
@@ -43,19 +44,20 @@ impl Triage {
             return Sorted::Known(place);
         }
         let minimized = minimize(case, mismatch, probe);
-        if let Some(place) = self.explaining(mismatch, &minimized.features) {
+        let shown = &minimized.mismatch;
+        if let Some(place) = self.explaining(shown, &minimized.features) {
             // Less than the trigger would cover more than the defect.
             if features.weight() >= self.known[place].features.weight() {
                 self.ways.push((Trigger::new(mismatch.clone(), features.clone()), place));
             }
             return Sorted::Known(place);
         }
-        let trigger = Trigger::new(mismatch.clone(), minimized.features);
+        let trigger = Trigger::new(shown.clone(), minimized.features);
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
             extent: probe.believing(mismatch, |probe| {
                 let time = if is_costly(mismatch) { COSTLY } else { Duration::MAX };
-                Extent::measure(&minimized.case, mismatch, probe, time)
+                Extent::measure(&minimized.case, shown, probe, time)
             }),
             trigger,
             case: minimized.case,
@@ -140,6 +142,15 @@ pub fn triage(
         whole.findings.extend(part.findings);
         whole.unsorted.extend(part.unsorted);
     }
+    // Mismatches of graphs may come down to one of another kind.
+    let mut told_apart: BTreeMap<Signature, Finding> = BTreeMap::new();
+    for finding in whole.findings {
+        match told_apart.entry(finding.signature()) {
+            Entry::Vacant(vacant) => _ = vacant.insert(finding),
+            Entry::Occupied(mut there) => there.get_mut().count += finding.count,
+        }
+    }
+    whole.findings = told_apart.into_values().collect();
     for findings in [&mut whole.findings, &mut whole.unsorted] {
         findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
     }

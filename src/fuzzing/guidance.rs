@@ -45,7 +45,7 @@ impl Observation {
             Expectation::Reject { .. } => 1,
             Expectation::Unspecified { .. } => 2,
         };
-        let name = &*case.subject();
+        let name = case.subject();
         let rows = || examination.executions.iter().zip(&examination.judgements).enumerate();
         let reactions: Vec<u64> =
             rows().map(|(row, (execution, judgement))| number((row, react(execution), verdict(judgement)))).collect();

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub use input::{Input, cross_over, mutate};
 pub use settings::{SETTINGS, Settings, SettingsError};
 
-use crate::campaign::{Examination, examine};
+use crate::campaign::{Examination, Fault, examine};
 use crate::case::{Case, Features, Generated};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
@@ -126,16 +126,15 @@ impl Fuzzer {
     }
 
     fn new_findings(&mut self, generated: &Generated, examination: &Examination) -> Vec<Finding> {
-        let case = &generated.case;
-        let mut features = None;
         let mut found = Vec::new();
         for index in 0..self.ids.len() {
-            for mismatch in examination.mismatches(generated, &self.ids, index) {
+            for Fault { mismatch, node } in examination.faults(generated, &self.ids, index) {
                 if ASSERTING && mismatch.discrepancies.contains(&Discrepancy::Panic) {
                     continue;
                 }
-                let features = features.get_or_insert_with(|| Features::of(case));
-                if let Sorted::New(finding) = self.triage.sort(case, &mismatch, features, &mut self.probe) {
+                let case = node.as_ref().unwrap_or(&generated.case);
+                let features = Features::of(case);
+                if let Sorted::New(finding) = self.triage.sort(case, &mismatch, &features, &mut self.probe) {
                     found.push(*finding);
                 }
             }
@@ -177,7 +176,7 @@ fn under_minimization(arguments: impl Iterator<Item = String>) -> Option<Case> {
 /// The new findings that a case shows.
 fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<Signature> {
     let mismatches = probe.mismatches(case);
-    let sorted = mismatches.iter().map(|(mismatch, features)| triage.sort(case, mismatch, features, probe));
+    let sorted = mismatches.iter().map(|(mismatch, shown)| triage.sort(shown, mismatch, &Features::of(shown), probe));
     let new = sorted.filter_map(|sorted| match sorted {
         Sorted::New(finding) => Some(finding.signature()),
         Sorted::Known(_) => None,

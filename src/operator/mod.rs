@@ -28,6 +28,9 @@ pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshap
 /// The name of an operator under test.
 pub type OperatorName = &'static str;
 
+/// In place of an operator, for what concerns several nodes together.
+pub const GRAPH: OperatorName = "graph";
+
 /// The newest opset that a case may ask for.
 pub const NEWEST_OPSET: u8 = 28;
 
@@ -412,9 +415,13 @@ impl FromStr for &'static Operator {
     }
 }
 
-/// Reads the name of an operator under test.
+/// Reads the name of an operator under test, or [`GRAPH`].
 pub(crate) fn read_name<'de, D: Deserializer<'de>>(from: D) -> Result<OperatorName, D::Error> {
-    let operator: &'static Operator = String::deserialize(from)?.parse().map_err(D::Error::custom)?;
+    let name = String::deserialize(from)?;
+    if name == GRAPH {
+        return Ok(GRAPH);
+    }
+    let operator: &'static Operator = name.parse().map_err(D::Error::custom)?;
     Ok(operator.name)
 }
 

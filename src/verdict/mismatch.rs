@@ -1,12 +1,11 @@
 //! What a runtime did wrong in a case, in words that tell one defect from another.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Discrepancy, Severity, sentences};
-use crate::operator::Rule;
+use crate::operator::{self, OperatorName, Rule};
 use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
@@ -14,8 +13,8 @@ use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, Runtim
 pub struct Mismatch {
     /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
-    /// Of a case of several nodes, all of them: see [`Case::subject`](crate::case::Case::subject).
-    pub operator: Cow<'static, str>,
+    #[serde(deserialize_with = "operator::read_name")]
+    pub operator: OperatorName,
     /// The runtime, in whichever configuration: [`RuntimeId::release`].
     pub runtime: String,
     /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
@@ -29,13 +28,12 @@ impl Mismatch {
     /// The mismatches that a runtime's discrepancies on a case are. What is a defect of its own whatever else is wrong is a
     /// mismatch of its own: that it truncates, and that it hands its answer over in a type that ONNX does not have.
     pub fn all(
-        operator: impl Into<Cow<'static, str>>,
+        operator: OperatorName,
         rule: Option<Rule>,
         id: &RuntimeId,
         execution: &Execution,
         discrepancies: &[Discrepancy],
     ) -> Vec<Mismatch> {
-        let operator = operator.into();
         let is_native = matches!(&execution.outcome, Outcome::Answer(outputs) if outputs.iter().any(Output::is_native));
         let part = |found: Discrepancy| match found {
             Discrepancy::WrongType if is_native => 1,
@@ -44,11 +42,11 @@ impl Mismatch {
         };
         let parts = [0, 1, 2].map(|own| discrepancies.iter().copied().filter(|&found| part(found) == own).collect());
         let parts = parts.into_iter().filter(|part: &Vec<Discrepancy>| !part.is_empty());
-        parts.map(|part| Mismatch::new(operator.clone(), rule, id, execution, &part)).collect()
+        parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
     }
 
     fn new(
-        operator: Cow<'static, str>,
+        operator: OperatorName,
         rule: Option<Rule>,
         id: &RuntimeId,
         execution: &Execution,
@@ -72,6 +70,29 @@ impl Mismatch {
         };
         let rule = rule.filter(|_| is_about_the_rule(discrepancies));
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
+    }
+
+    /// Whether it may be the same defect in a smaller part of a graph: there the name of the operator says nothing, nor how an
+    /// answer is wrong.
+    pub fn is_like(&self, other: &Mismatch) -> bool {
+        let is_wrong = self.severity() == Severity::WrongAnswer && !self.is_native() && !other.is_native();
+        (&self.runtime, self.severity(), self.rule) == (&other.runtime, other.severity(), other.rule)
+            && (is_wrong || self.reaction == other.reaction)
+    }
+
+    /// Whether this, in a node alone, may be what another is that shows in a graph: the same, or a wrong answer from which
+    /// another wrong answer, a refusal or a panic follows.
+    pub fn may_cause(&self, other: &Mismatch) -> bool {
+        let is_wrong = self.severity() == Severity::WrongAnswer && !self.is_native() && self.runtime == other.runtime;
+        self.is_like(other)
+            || is_wrong
+                && !other.is_native()
+                && matches!(other.severity(), Severity::Panic | Severity::WrongAnswer | Severity::RefusesValid)
+    }
+
+    /// Whether an output is in a type that ONNX does not have.
+    fn is_native(&self) -> bool {
+        self.reaction == NativeType::TDim.name()
     }
 
     /// The name of the runtime, at whichever version.

@@ -1,0 +1,350 @@
+//! Simpler graphs than a given one: fewer nodes first, then plainer ones.
+
+use super::{contents_rank, nearer, number, rank, size, type_rank, wiring_rank};
+use crate::case::{Case, Contents, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
+use crate::operator::{AttributeValue, NEWEST_OPSET};
+use crate::tensor::{ElementType, Tensor};
+
+/// How complex a graph is; compares in the order of the parts.
+fn complexity(case: &Case) -> Vec<u128> {
+    let nodes = || case.nodes.iter();
+    let of_sources = |of: &dyn Fn(&Operand) -> u128| case.sources.iter().map(of).sum::<u128>();
+    let values = nodes().flat_map(|node| &node.attributes).map(|attribute| match &attribute.value {
+        AttributeValue::Int(value) => number(*value),
+        AttributeValue::Ints(values) => values.iter().map(|&value| 1 + number(value)).sum(),
+        AttributeValue::Float(_) | AttributeValue::String(_) => 0,
+    });
+    vec![
+        case.nodes.len() as u128,
+        u128::from(case.rule_on_the_graph().is_some()),
+        nodes().map(|node| node.inputs.len() as u128).sum(),
+        case.sources.len() as u128,
+        case.passed.len() as u128,
+        nodes().map(|node| node.attributes.len() as u128).sum(),
+        nodes().enumerate().map(|(place, node)| shown_rank(case, place, node.shown)).sum(),
+        of_sources(&|operand| rank(operand.dims.len())),
+        of_sources(&|operand| type_rank(usize::from(operand.element_type == ElementType::Int64), operand.element_type)),
+        of_sources(&|operand| wiring_rank(operand.wiring)),
+        of_sources(&|operand| contents_rank(&operand.contents)),
+        u128::from(NEWEST_OPSET - case.opset.min(NEWEST_OPSET)),
+        of_sources(&|operand| operand.dims.iter().map(|&dim| size(dim)).sum::<u128>() + entries(operand))
+            + values.sum::<u128>(),
+    ]
+}
+
+/// How far the written elements of a source are from 1.
+fn entries(operand: &Operand) -> u128 {
+    let entries = operand.int64s().filter(|_| matches!(operand.contents, Contents::Bits(_))).unwrap_or_default();
+    entries.into_iter().map(|entry| if entry == 1 { 0 } else { 1 + number(entry) }).sum()
+}
+
+/// The plainest for a value that nodes take is that nobody sees it, and for any other that it is an output of symbols.
+fn shown_rank(case: &Case, node: usize, shown: Shown) -> u128 {
+    let is_taken = case.takers(Value::Output { node, output: 0 }).next().is_some();
+    match shown {
+        Shown::Hidden => u128::from(!is_taken) * 8,
+        Shown::Output(declares) => u128::from(is_taken) + declares as u128,
+        Shown::Info(declares) => 4 + declares as u128,
+    }
+}
+
+/// Every single step from a graph, each strictly simpler, the boldest first.
+pub(super) fn candidates(case: &Case) -> Vec<Case> {
+    let tensors = case.tensors();
+    let values = case.values(&tensors);
+    let mut found = Vec::new();
+    for node in (0..case.nodes.len()).rev() {
+        drop_node(case, node, &mut found);
+        cut(case, node, &values, &mut found);
+        bypass(case, node, &mut found);
+    }
+    declare_less(case, &mut found);
+    merge_sources(case, &mut found);
+    plainness(case, &mut found);
+    sizes(case, &mut found);
+    let own = complexity(case);
+    let mut simpler: Vec<Case> = Vec::new();
+    for candidate in found {
+        let is_case = candidate.sources.iter().all(|operand| operand.check_limits().is_ok());
+        if is_case && complexity(&candidate) < own && !simpler.contains(&candidate) {
+            simpler.push(candidate);
+        }
+    }
+    simpler
+}
+
+fn with(case: &Case, change: impl FnOnce(&mut Case)) -> Case {
+    let mut changed = case.clone();
+    change(&mut changed);
+    changed.tidied()
+}
+
+impl Case {
+    /// The same without nodes and sources that nobody needs, which a step may leave; its sources in the order in which nodes
+    /// take them. A node that is left last gives an output.
+    #[must_use]
+    pub(crate) fn tidied(mut self) -> Case {
+        if let Some(last) = self.nodes.last_mut().filter(|last| !matches!(last.shown, Shown::Output(_))) {
+            last.shown = Shown::Output(Declares::Symbolic);
+        }
+        let mut needed = vec![false; self.nodes.len()];
+        for place in (0..self.nodes.len()).rev() {
+            needed[place] |= matches!(self.nodes[place].shown, Shown::Output(_));
+            if needed[place] {
+                for value in self.nodes[place].inputs.iter().flatten() {
+                    if let Value::Output { node, .. } = value {
+                        needed[*node] = true;
+                    }
+                }
+            }
+        }
+        let mut places = Vec::with_capacity(self.nodes.len());
+        let mut kept: Vec<Node> = Vec::new();
+        for (node, is_needed) in std::mem::take(&mut self.nodes).into_iter().zip(needed) {
+            places.push(kept.len());
+            kept.extend(is_needed.then_some(node));
+        }
+        let mut taken: Vec<usize> = Vec::new();
+        for value in kept.iter_mut().flat_map(|node| &mut node.inputs).flatten() {
+            match value {
+                Value::Output { node, .. } => *node = places[*node],
+                Value::Source(source) => {
+                    let place = taken.iter().position(|taken| taken == source).unwrap_or_else(|| {
+                        taken.push(*source);
+                        taken.len() - 1
+                    });
+                    *source = place;
+                }
+            }
+        }
+        self.passed = self.passed.iter().filter_map(|source| taken.iter().position(|taken| taken == source)).collect();
+        self.passed.sort_unstable();
+        self.sources = taken.into_iter().map(|source| self.sources[source].clone()).collect();
+        self.nodes = kept;
+        self
+    }
+}
+
+/// Takes another value in place of one, in each node that takes it.
+fn replace(case: &mut Case, old: Value, new: Option<Value>) {
+    let inputs = case.nodes.iter_mut().flat_map(|node| &mut node.inputs);
+    inputs.filter(|input| **input == Some(old)).for_each(|input| *input = new);
+}
+
+/// A node that nobody takes goes.
+fn drop_node(case: &Case, node: usize, found: &mut Vec<Case>) {
+    let is_taken = case.takers(Value::Output { node, output: 0 }).next().is_some();
+    if !is_taken && case.nodes.len() > 1 {
+        found.push(with(case, |case| {
+            case.nodes.remove(node);
+            for value in case.nodes.iter_mut().flat_map(|node| &mut node.inputs).flatten() {
+                if let Value::Output { node: place, .. } = value {
+                    *place -= usize::from(*place > node);
+                }
+            }
+        }));
+    }
+}
+
+/// A source that holds what a node gave goes in the place of its output.
+fn cut(case: &Case, node: usize, values: &[Vec<Tensor>], found: &mut Vec<Case>) {
+    let output = Value::Output { node, output: 0 };
+    let Some(tensor) = output.tensor(&[], values) else { return };
+    for wiring in [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)] {
+        found.push(with(case, |case| {
+            case.sources.push(Operand::of(tensor, wiring));
+            let source = Value::Source(case.sources.len() - 1);
+            replace(case, output, Some(source));
+            if case.nodes.len() > node + 1 {
+                case.nodes[node].shown = Shown::Hidden;
+            }
+        }));
+    }
+}
+
+/// An input of a node goes in the place of its output.
+fn bypass(case: &Case, node: usize, found: &mut Vec<Case>) {
+    for input in case.nodes[node].inputs.iter().flatten() {
+        found.push(with(case, |case| {
+            replace(case, Value::Output { node, output: 0 }, Some(*input));
+            if case.nodes.len() > node + 1 {
+                case.nodes[node].shown = Shown::Hidden;
+            }
+        }));
+    }
+}
+
+fn declare_less(case: &Case, found: &mut Vec<Case>) {
+    for node in 0..case.nodes.len() {
+        for shown in [Shown::Hidden, Shown::Output(Declares::Symbolic)] {
+            found.push(with(case, |case| case.nodes[node].shown = shown));
+        }
+    }
+    for place in 0..case.passed.len() {
+        found.push(with(case, |case| {
+            case.passed.remove(place);
+        }));
+    }
+}
+
+/// Two sources of the same type and dims as one.
+fn merge_sources(case: &Case, found: &mut Vec<Case>) {
+    for second in 1..case.sources.len() {
+        let is_same = |first: &usize| {
+            let (first, second) = (&case.sources[*first], &case.sources[second]);
+            (first.element_type, &first.dims, &first.contents) == (second.element_type, &second.dims, &second.contents)
+        };
+        for first in (0..second).filter(is_same) {
+            found.push(with(case, |case| replace(case, Value::Source(second), Some(Value::Source(first)))));
+        }
+    }
+}
+
+fn plainness(case: &Case, found: &mut Vec<Case>) {
+    for opset in (case.opset + 1..=NEWEST_OPSET).rev() {
+        found.push(Case { opset, ..case.clone() });
+    }
+    for node in 0..case.nodes.len() {
+        for attribute in 0..case.nodes[node].attributes.len() {
+            found.push(with(case, |case| {
+                case.nodes[node].attributes.remove(attribute);
+            }));
+        }
+        for input in (0..case.nodes[node].inputs.len()).rev() {
+            found.push(with(case, |case| {
+                case.nodes[node].inputs.remove(input);
+            }));
+        }
+    }
+    let types: Vec<ElementType> = case.sources.iter().map(|operand| operand.element_type).collect();
+    for element_type in types.into_iter().filter(|&element_type| element_type != ElementType::Int64) {
+        found.push(with(case, |case| {
+            let same = case.sources.iter_mut().filter(|operand| operand.element_type == element_type);
+            same.for_each(|operand| operand.retype(ElementType::Float));
+        }));
+    }
+    for source in 0..case.sources.len() {
+        let set = |change: &dyn Fn(&mut Operand)| with(case, |case| change(&mut case.sources[source]));
+        for wiring in super::WIRINGS {
+            found.push(set(&|operand| operand.wiring = wiring));
+        }
+        found.push(set(&|operand| operand.contents = Contents::Count));
+    }
+}
+
+fn sizes(case: &Case, found: &mut Vec<Case>) {
+    let dims = |case: &Case| case.sources.iter().flat_map(|operand| operand.dims.clone()).collect::<Vec<i64>>();
+    let mut sizes: Vec<i64> = dims(case);
+    sizes.extend(case.sources.iter().filter_map(Operand::int64s).flatten().filter(|&entry| entry > 1));
+    sizes.sort_unstable();
+    sizes.dedup();
+    // A size is the same wherever it stands: as a dim, and as an element that asks for one.
+    for &old in sizes.iter().filter(|&&old| old > 1) {
+        for new in [1, 2, 3].into_iter().filter(|&new| new < old) {
+            found.push(with(case, |case| {
+                for operand in &mut case.sources {
+                    change_entries(operand, &|entry| if entry == old { new } else { entry });
+                    set_dims(operand, operand.dims.iter().map(|&dim| if dim == old { new } else { dim }).collect());
+                }
+            }));
+        }
+    }
+    for source in 0..case.sources.len() {
+        for axis in 0..case.sources[source].dims.len() {
+            found.push(with(case, |case| {
+                let operand = &mut case.sources[source];
+                let mut dims = operand.dims.clone();
+                dims.remove(axis);
+                set_dims(operand, dims);
+            }));
+            found.push(with(case, |case| {
+                let operand = &mut case.sources[source];
+                let mut dims = operand.dims.clone();
+                dims[axis] = 1;
+                set_dims(operand, dims);
+            }));
+        }
+        for (place, entry) in case.sources[source].int64s().into_iter().flatten().enumerate() {
+            for simpler in [1].into_iter().chain(nearer(entry, 1)).take(8) {
+                found.push(with(case, |case| {
+                    let mut at = 0;
+                    change_entries_mut(&mut case.sources[source], &mut |entry| {
+                        at += 1;
+                        if at == place + 1 { simpler } else { entry }
+                    });
+                }));
+            }
+        }
+    }
+    for (place, node) in case.nodes.iter().enumerate() {
+        for (index, attribute) in node.attributes.iter().enumerate() {
+            let AttributeValue::Int(value) = attribute.value else { continue };
+            for simpler in nearer(value, 1) {
+                found.push(with(case, |case| {
+                    case.nodes[place].attributes[index].value = AttributeValue::Int(simpler);
+                }));
+            }
+        }
+    }
+}
+
+/// Gives a source other dims. Elements that are written out are cut, or come again from the first.
+fn set_dims(operand: &mut Operand, dims: Vec<i64>) {
+    let length = crate::tensor::element_count(&dims).unwrap_or(0);
+    match &operand.contents {
+        Contents::Bits(bits) if bits.is_empty() => operand.contents = Contents::Count,
+        Contents::Bits(bits) => operand.contents = Contents::Bits(bits.iter().copied().cycle().take(length).collect()),
+        Contents::Strings(_) => operand.contents = Contents::Count,
+        _ => {}
+    }
+    operand.dims = dims;
+}
+
+fn change_entries(operand: &mut Operand, change: &dyn Fn(i64) -> i64) {
+    change_entries_mut(operand, &mut |entry| change(entry));
+}
+
+fn change_entries_mut(operand: &mut Operand, change: &mut dyn FnMut(i64) -> i64) {
+    if let (ElementType::Int64, Contents::Bits(bits)) = (operand.element_type, &mut operand.contents) {
+        for bits in bits {
+            let entry = u64::try_from(*bits).unwrap_or_default().cast_signed();
+            *bits = u128::from(change(entry).cast_unsigned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_step_is_strictly_simpler_and_a_case_of_the_notation() {
+        for line in [
+            "x=float[2,3]:input(symbolic); a=Shape@21 x; Reshape x a :output(static)",
+            "x=int8[2,3]:special:output; a=Flatten@13 axis=0 x :info; a1=Shape a :output; Reshape x a1",
+            "a=Reshape@14 float[2,3] int64[1]{6}; a1=Reshape a int64[2]{3,2}:initializer; Shape a1",
+        ] {
+            let case: Case = line.parse().unwrap();
+            let steps = candidates(&case);
+            assert!(steps.iter().any(|step| step.nodes.len() < case.nodes.len()), "{line}");
+            for step in steps {
+                assert!(step.nodes.len() == 1 || complexity(&step) < complexity(&case), "{step} of {line}");
+                assert_eq!(step.to_string().parse().as_ref(), Ok(&step), "{step} of {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_graph_is_cut_dropped_and_bypassed() {
+        let case: Case = "x=float[2,3]; a=Shape@21 x; a1=Reshape x a; Flatten a1".parse().unwrap();
+        let steps: Vec<String> = candidates(&case).iter().map(ToString::to_string).collect();
+        for step in [
+            "x=float[2,3]; a=Shape@21 x; Reshape x a",
+            "a=Reshape@21 float[2,3] int64[2]{2,3}; Flatten a",
+            "a=Reshape@21 float[2,3] int64[2]{2,3}:initializer; Flatten a",
+            "Flatten@21 float[2,3]",
+        ] {
+            assert!(steps.iter().any(|other| other == step), "{step} in {steps:#?}");
+        }
+    }
+}
