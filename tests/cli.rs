@@ -89,31 +89,6 @@ fn a_known_issue_is_named_and_is_a_failure_only_where_known_issues_are_ignored()
     }
 }
 
-/// Runs a case as the node of a model on these and the in-house implementation, and looks for what is said of them.
-fn assert_cases_in_one_model(list: &str, said: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    let cases = folder.path().join("cases");
-    fs::write(&cases, "Shape@28 float[1]\n").unwrap();
-    let run = |more: &[&str]| {
-        let mut command = crosscheck(&[&["run", "--together", "-", "--runtimes", list], more].concat());
-        ended(&command.stdin(fs::File::open(&cases).unwrap()).output().unwrap())
-    };
-    let (code, out, _) = run(&[]);
-    assert_eq!(code, 0, "{out}");
-    for said in said.iter().chain(&["in-house\n   agrees: Shape@28 float[1]\n"]) {
-        assert!(out.contains(said), "{said}: {out}");
-    }
-    assert_eq!(run(&["--ignore-known"]).0, 1);
-}
-
-const KNOWN_IN_ONE_MODEL: &str =
-    "tract/typed\n   gives another element type (known as tract-shape-wrong-type-ecb190): Shape@28 float[1]\n";
-
-#[test]
-fn cases_in_one_model_are_known_or_right() {
-    assert_cases_in_one_model(LINKED, &[KNOWN_IN_ONE_MODEL]);
-}
-
 /// Saves artifacts, with these runtimes or with all of them.
 fn assert_an_artifact_is_saved_minimized(runtimes: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -578,8 +553,6 @@ mod wheels {
         let runtimes = "in-house, onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized, tract/pinned";
         assert_all_agree(THREE, runtimes);
         assert_a_finding_names_tract(THREE);
-        let lacks = "onnxruntime/all\n   unsupported (lacks the IR version): Shape@28 float[1]\n";
-        assert_cases_in_one_model(THREE, &[KNOWN_IN_ONE_MODEL, lacks]);
     }
 
     #[test]

@@ -62,6 +62,10 @@ pub(super) fn members(cases: &[Generated]) -> Vec<Member<'_>> {
     for (place, generated) in cases.iter().enumerate() {
         let case = &generated.case;
         let wirings = case.sources.iter().map(|operand| operand.wiring).collect();
+        if !case.before.is_empty() {
+            members.push(Member::new(generated, place));
+            continue;
+        }
         let before = last.entry((case.opset, &case.nodes, wirings)).or_insert(place);
         let is_same = |first: usize| part(generated, "").is_same_as(members[first].part());
         if *before != place && !is_same(*before) {
@@ -105,6 +109,11 @@ impl Batch {
     pub(super) fn job(&self, members: &[Member]) -> Job {
         let tensors = |case: usize| &members[case].generated.tensors;
         match self {
+            // Its session may have been run before.
+            Batch::Runs(cases) if cases.len() == 1 => {
+                let Generated { case, tensors, .. } = members[cases[0]].generated;
+                model::job(case, tensors)
+            }
             Batch::Runs(cases) => {
                 let part = members[members[cases[0]].model].part();
                 let runs = cases.iter().map(|&case| part.feeds(tensors(case)).collect()).collect();
@@ -121,15 +130,22 @@ impl Batch {
     }
 }
 
-/// The execution of each of so many nodes; the execution of the model if that has not an output for each.
-pub(super) fn by_node(execution: Execution, nodes: usize) -> Result<Vec<Execution>, Execution> {
+/// The execution of each of several parts of a model, which have so many outputs; the execution of the model if its outputs are
+/// not as many as theirs.
+pub(super) fn by_node(execution: Execution, outputs: &[usize]) -> Result<Vec<Execution>, Execution> {
+    let all: usize = outputs.iter().sum();
     match execution {
-        Execution { outcome: Outcome::Answer(outputs), declared, .. } if outputs.len() == nodes => {
-            let declared = declared.filter(|declared| declared.len() == nodes);
-            let of =
-                |node: usize| declared.iter().map(|declared| declared[node].clone()).collect::<Arc<[Declaration]>>();
-            let execution = |(node, output)| Execution::answer(vec![output], of(node));
-            Ok(outputs.into_iter().enumerate().map(execution).collect())
+        Execution { outcome: Outcome::Answer(given), declared, .. } if given.len() == all => {
+            let declared = declared.filter(|declared| declared.len() == all);
+            let mut given = given.into_iter();
+            let mut first = 0;
+            let execution = |&count: &usize| {
+                let own = first..first + count;
+                first += count;
+                let declared: Arc<[Declaration]> = declared.as_ref().map_or_else(Arc::default, |all| all[own].into());
+                Execution::answer(given.by_ref().take(count).collect(), declared)
+            };
+            Ok(outputs.iter().map(execution).collect())
         }
         other => Err(other),
     }

@@ -9,7 +9,6 @@ mod quarantine;
 mod schedule;
 mod source;
 mod statistics;
-mod together;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
@@ -17,14 +16,14 @@ use std::time::{Duration, Instant};
 
 pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
+use examine::examine_all_until;
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
 pub(crate) use schedule::Failures;
-pub use schedule::{Scheduler, execute_in_one};
+pub use schedule::Scheduler;
 pub use source::{Shard, Sharded, Source, Stream};
 pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
-pub use together::{simplify, traits_of, wrong_together};
 
 use rangemap::RangeSet;
 
@@ -181,8 +180,9 @@ pub fn run(
                 local.count(generated, &ids, &examination, options.known);
                 cases.insert(index..index + 1);
             }
-            for ((runtime, what), batch) in scheduler.take_found() {
-                local.add_batch(runtime, what, batch);
+            let found = scheduler.take_found();
+            for (generated, alone) in found.iter().zip(examine_all_until(&found, &mut runtimes, &ids, &mut scheduler)) {
+                local.add_found(generated, &ids, &alone, options.known);
             }
             for reduced in scheduler.take_reduced() {
                 local.add_reduced(reduced, &ids, options.known);

@@ -1,7 +1,7 @@
 //! The way of cases through the runtimes, in batches where that is likely to go well.
 //!
-//! What is right in a batch counts. All else is confirmed alone, so a verdict never depends on the batch; a case that goes
-//! wrong in a batch only is a finding of its own, the smallest such batch.
+//! What is right in a batch counts. All else is confirmed alone, so a verdict never depends on the batch. What goes wrong in a
+//! batch only is a case of its own: of several nodes, or of several runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Aspects, Batch, Guess, Member, by_node, members};
 use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
-use super::together::{OTHER_ANSWER, not_answered, simplify};
 use super::{Reduced, Trigger};
 use crate::case::{Case, Generated};
 use crate::model::Job;
@@ -20,17 +19,14 @@ use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one};
 /// their answers take little memory until they are looked at.
 const AT_A_TIME: usize = 1024;
 
-/// How long a batch that goes wrong is simplified, at most.
-const REDUCING: Duration = Duration::from_secs(1);
-
 /// Executes cases, and confirms alone what goes wrong in a batch.
 #[derive(Debug)]
 pub struct Scheduler<'a> {
     guess: Guess<'a>,
     /// Defects whose wrong answers need no confirmation.
     known: &'a [Trigger],
-    /// Batches that go wrong though each of their cases is right alone, with the runtime and what is wrong.
-    found: Vec<((usize, String), Vec<Case>)>,
+    /// Batches that go wrong though each of their cases is right alone, each as one case.
+    found: Vec<Generated>,
     /// For reducing such batches.
     reducing: Budget,
     /// The time since it was last asked for: spent on models and on executions, and in each runtime.
@@ -86,7 +82,7 @@ enum Suspicion {
     /// It was answered, but not right for this case.
     Case(usize, Execution),
     /// It was not answered.
-    Whole(Execution),
+    Whole,
 }
 
 impl Cases<'_> {
@@ -145,8 +141,8 @@ impl<'a> Scheduler<'a> {
         self.guess.puts_together()
     }
 
-    /// What was found since this was last called: the runtime, what is wrong, and the smallest batch.
-    pub(super) fn take_found(&mut self) -> Vec<((usize, String), Vec<Case>)> {
+    /// Batches that go wrong though each of their cases is right alone, each as one case, since this was last called.
+    pub(super) fn take_found(&mut self) -> Vec<Generated> {
         std::mem::take(&mut self.found)
     }
 
@@ -328,13 +324,13 @@ impl<'a> Scheduler<'a> {
                 }
                 (runs, executions)
             }
-            Batch::Nodes(nodes) => match by_node(last, nodes.len()) {
+            Batch::Nodes(nodes) => match by_node(last, &outputs(nodes, &cases.members)) {
                 Ok(parts) => (nodes, parts),
-                Err(execution) => {
+                Err(_) => {
                     // To look for the culprit by halves would end several processes more.
                     let size = if ends_process { 1 } else { nodes.len().div_ceil(2) };
                     way.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
-                    return way.suspects.push((batch, Suspicion::Whole(execution)));
+                    return way.suspects.push((batch, Suspicion::Whole));
                 }
             },
         };
@@ -382,8 +378,7 @@ impl<'a> Scheduler<'a> {
             .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
 
-    /// Keeps what went wrong in a batch and right alone, in the smallest and simplest such batch, as long as that takes little
-    /// of the time.
+    /// Keeps what went wrong in a batch and right alone, as the smallest such batch, as long as that takes little of the time.
     fn confirm(&mut self, runtime: &mut dyn Runtime, cases: &Cases, way: &Way) {
         for (batch, suspicion) in &way.suspects {
             let alone = |case: usize| way.done[case].as_ref().map(|(execution, _)| &execution.outcome);
@@ -395,14 +390,11 @@ impl<'a> Scheduler<'a> {
                 let judgement = judge_one(&cases.members[case].generated.expectation, execution);
                 matches!(judgement, Judgement::Wrong(_)) && Some(&execution.outcome) != alone(case)
             };
-            let what = match suspicion {
-                Suspicion::Case(case, execution) if is_off(*case, execution) => OTHER_ANSWER.to_owned(),
-                Suspicion::Whole(execution) if batch.cases().iter().all(is_answered) => {
-                    not_answered(&execution.outcome)
-                }
-                _ => continue,
+            let is_new = match suspicion {
+                Suspicion::Case(case, execution) => is_off(*case, execution),
+                Suspicion::Whole => batch.cases().iter().all(is_answered),
             };
-            if !self.reducing.is_left() {
+            if !is_new || !self.reducing.is_left() {
                 continue;
             }
             let began = Instant::now();
@@ -416,11 +408,13 @@ impl<'a> Scheduler<'a> {
                 continue;
             }
             let smallest = without_surplus(batch.cases().to_vec(), &mut goes_wrong);
-            let smallest = smallest.iter().map(|&case| cases.members[case].generated.case.clone()).collect();
-            let is_over = || began.elapsed() >= REDUCING || self.stop.is_due();
-            let simplest = simplify(smallest, &what, runtime, &is_over);
+            let smallest: Vec<Case> = smallest.iter().map(|&case| cases.members[case].generated.case.clone()).collect();
             self.reducing.spend(began.elapsed());
-            self.found.push(((way.place, what), simplest));
+            let case = match batch {
+                Batch::Runs(_) => Case::in_turn(&smallest),
+                Batch::Nodes(_) => Case::joined(&smallest),
+            };
+            self.found.extend(case.map(Generated::given));
         }
     }
 }
@@ -465,15 +459,6 @@ fn without_surplus(mut batch: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]) 
 ///
 /// # Errors
 /// The execution of the model, if it was not answered.
-///
-/// # Panics
-/// If there is no case, or cases differ in their versions.
-pub fn execute_in_one(cases: &[Generated], runtime: &mut dyn Runtime) -> Result<Vec<Execution>, Execution> {
-    let everyone: Vec<usize> = (0..cases.len()).collect();
-    let executed = execute_batch(&everyone, &members(cases), runtime)?;
-    Ok(executed.into_iter().map(|(_, execution)| execution).collect())
-}
-
 fn execute_batch(
     cases: &[usize],
     members: &[Member],
@@ -482,9 +467,15 @@ fn execute_batch(
     let batch = Batch::of(cases.to_vec(), members);
     let mut executions = executions(runtime, &batch.job(members));
     match (&batch, executions.last().cloned()) {
-        (Batch::Nodes(nodes), Some(last)) => executions = by_node(last, nodes.len())?,
+        (Batch::Nodes(nodes), Some(last)) => executions = by_node(last, &outputs(nodes, members))?,
+        (Batch::Runs(runs), Some(last)) if runs.len() == 1 => executions = vec![last],
         (Batch::Runs(runs), Some(last)) => executions.resize(runs.len(), last),
         (_, None) => {}
     }
     Ok(cases.iter().copied().zip(executions).collect())
+}
+
+/// How many outputs each of some cases has.
+fn outputs(cases: &[usize], members: &[Member]) -> Vec<usize> {
+    cases.iter().map(|&case| members[case].generated.case.outputs().count()).collect()
 }

@@ -11,7 +11,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::coverage::Coverage;
 use super::examine::{Examination, Fault};
 use super::schedule::mismatches;
-use super::together::traits_of;
 use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, Expectation, OperatorName, Rule};
@@ -66,10 +65,6 @@ pub struct Statistics {
     #[serde(with = "Pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
-    /// Batches of cases that go wrong though each case is right alone, by the place of the runtime, by what is wrong, and by
-    /// the traits of the cases.
-    #[serde(with = "Pairs")]
-    pub batches: BTreeMap<(usize, String, String), Vec<Case>>,
     pub times: Times,
 }
 
@@ -237,7 +232,6 @@ impl Statistics {
             groups: BTreeMap::new(),
             explained: BTreeMap::new(),
             coverage: Coverage::default(),
-            batches: BTreeMap::new(),
             times: Times::default(),
         }
     }
@@ -331,16 +325,21 @@ impl Statistics {
         }
     }
 
-    /// Keeps a batch of cases, if there is none yet like it that is as small.
-    pub(super) fn add_batch(&mut self, runtime: usize, what: String, batch: Vec<Case>) {
-        let order = |batch: &[Case]| {
-            let texts: Vec<String> = batch.iter().map(Case::to_string).collect();
-            (texts.len(), texts.iter().map(String::len).sum::<usize>(), texts)
-        };
-        match self.batches.entry((runtime, what, traits_of(&batch))) {
-            Entry::Occupied(mut kept) if order(&batch) < order(kept.get()) => _ = kept.insert(batch),
-            Entry::Occupied(_) => {}
-            Entry::Vacant(vacant) => _ = vacant.insert(batch),
+    /// Keeps what is wrong with a case of which the parts are right. It does not count as a case.
+    pub(super) fn add_found(
+        &mut self,
+        generated: &Generated,
+        ids: &[RuntimeId],
+        examination: &Examination,
+        known: &[Trigger],
+    ) {
+        for Fault { mismatch, node } in (0..ids.len()).flat_map(|place| examination.faults(generated, ids, place)) {
+            let case = node.unwrap_or_else(|| generated.case.clone());
+            let features = Features::of(&case);
+            match known.iter().position(|defect| defect.explains(&mismatch, &features)) {
+                Some(place) => *self.explained.entry(place).or_default() += 1,
+                None => add_group(&mut self.groups, (mismatch, features), Group::new(case, 1)),
+            }
         }
     }
 
@@ -366,9 +365,6 @@ impl Statistics {
         }
         self.coverage.add(part.coverage);
         self.times.add(&part.times);
-        for ((runtime, what, _), batch) in part.batches {
-            self.add_batch(runtime, what, batch);
-        }
         add_counts(&mut self.explained, part.explained);
         for (key, group) in part.groups {
             add_group(&mut self.groups, key, group);

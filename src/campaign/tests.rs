@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
+use crate::operator::GRAPH;
 use crate::runtime::liar::{self, Fault};
 use crate::runtime::{self, Execution, Gap, NativeType, Outcome, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
@@ -184,25 +185,29 @@ fn a_limit_within_a_block_can_be_raised() {
     assert_same(&parts[4], &whole);
 }
 
-/// The one batch that goes wrong on a runtime which is right with each case alone, and what is wrong.
+/// What a campaign finds on a runtime that is right with each case alone: cases of several nodes, or of several runs.
 #[track_caller]
-fn only_batch(lie: Fault) -> (String, Vec<Case>) {
-    let open = move || Ok(vec![liar::honest()?, liar::on_whole_models(&[lie])?]);
+fn found(open: Opener) -> Vec<(Mismatch, Case)> {
     let source = Stream::new(Generator::default(), 7, vec![]);
-    let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
-    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let batches: Vec<_> = statistics.batches.into_iter().collect();
-    let [((1, what, _), batch)] = &batches[..] else { panic!("{batches:?}") };
-    (what.clone(), batch.clone())
+    let statistics = run(&options(&source, Some(9000), 2), None, open, &Stop::default(), &|_| {}).unwrap();
+    assert_eq!(statistics.runtimes[1].wrong, 0, "each case is right alone");
+    statistics.groups.into_iter().map(|((mismatch, _), group)| (mismatch, group.case)).collect()
+}
+
+fn found_on_whole_models(fault: Fault) -> Vec<(Mismatch, Case)> {
+    found(&move || Ok(vec![liar::honest()?, liar::on_whole_models(&[fault])?]))
 }
 
 #[test]
-fn what_goes_wrong_in_a_batch_only_is_found_in_the_smallest_batch() {
-    let (what, batch) = only_batch(liar::panics_on_shape_beside_flatten);
-    assert!(what.starts_with("panics"), "{what}");
-    let mut operators: Vec<_> = batch.iter().map(Case::subject).collect();
-    operators.sort_unstable();
-    assert_eq!(operators, ["Flatten", "Shape"]);
+fn what_goes_wrong_in_a_batch_only_is_a_case_of_several_nodes() {
+    let found = found_on_whole_models(liar::panics_on_shape_beside_flatten);
+    assert!(!found.is_empty());
+    for (mismatch, case) in found {
+        assert_eq!((mismatch.operator, &mismatch.discrepancies[..]), (GRAPH, &[Discrepancy::Panic][..]), "{case}");
+        let mut operators: Vec<&str> = case.nodes.iter().map(|node| node.operator.name).collect();
+        operators.sort_unstable();
+        assert_eq!(operators, ["Flatten", "Shape"]);
+    }
 }
 
 /// The second of several answers gets other dims.
@@ -217,8 +222,8 @@ fn mixes_up_outputs(_: &Job, execution: &mut Execution) {
 
 #[test]
 fn a_wrong_answer_in_a_batch_only_is_found_and_held_against_no_case() {
-    let (what, batch) = only_batch(mixes_up_outputs);
-    assert_eq!((what.as_str(), batch.len()), ("answers otherwise than alone", 2));
+    let found = found_on_whole_models(mixes_up_outputs);
+    assert!(!found.is_empty() && found.iter().all(|(_, case)| case.nodes.len() == 2), "{found:?}");
 }
 
 /// Gives what it gave in the first run of a session in each other run of it too.
@@ -236,17 +241,18 @@ impl Runtime for Stale {
 }
 
 #[test]
-fn what_a_session_keeps_from_one_run_to_the_next_is_found_and_held_against_no_case() {
+fn what_a_session_keeps_from_one_run_to_the_next_is_a_case_of_two_runs() {
     let open = || Ok(vec![liar::honest()?, Box::new(Stale(liar::honest()?)) as Box<dyn Runtime>]);
-    let source = Stream::new(Generator::default(), 7, vec![]);
-    let statistics = run(&options(&source, Some(9000), 2), None, &open, &Stop::default(), &|_| {}).unwrap();
-    assert!(statistics.groups.is_empty(), "each case is right alone: {:?}", statistics.groups);
-    let batches: Vec<_> = statistics.batches.into_iter().collect();
-    let [((1, what, _), batch)] = &batches[..] else { panic!("{batches:?}") };
-    assert_eq!((what.as_str(), batch.len()), ("answers otherwise than alone", 2));
-    let together: Vec<_> = batch.iter().cloned().map(Generated::given).collect();
-    let stale = execute_in_one(&together, open().unwrap()[1].as_mut()).unwrap();
-    assert_eq!(stale[0].outcome, stale[1].outcome, "the batch shows it again");
+    let found = found(&open);
+    assert!(!found.is_empty());
+    for (mismatch, case) in found {
+        assert_eq!((case.nodes.len(), case.before.len()), (1, 1), "{case}");
+        let mut runtimes = open().unwrap();
+        let ids = runtime::ids(&runtimes);
+        let generated = Generated::given(case);
+        let again = examine(&generated, &mut runtimes, &ids);
+        assert!(again.mismatches(&generated, &ids, 1).contains(&mismatch), "{} shows it again", generated.case);
+    }
 }
 
 /// Has no Flatten, and finds that out when it loads the model, or in each run.

@@ -41,7 +41,7 @@ struct Graph {
 struct Edge {
     from: usize,
     to: usize,
-    input: usize,
+    input: u8,
 }
 
 /// One feature. What is plain has none: float data, a graph input of static dims, sizes of 1 and more.
@@ -87,6 +87,8 @@ pub enum Tag {
     Shown(Shown),
     /// A graph input or initializer is a graph output as well.
     Passed(u8),
+    /// The session was run before, so many times.
+    Before(usize),
 }
 
 /// What wirings have in common.
@@ -197,9 +199,13 @@ impl Features {
             }
             for (index, input) in (0..).zip(&node.inputs) {
                 match input {
-                    Some(Value::Output { node, .. }) => edges.push(Edge { from: *node, to: place, input: index }),
+                    Some(Value::Output { node, .. }) => {
+                        edges.push(Edge { from: *node, to: place, input: index });
+                        // What is computed is special for nothing but that.
+                        own.tags.retain(|tag| *tag != Tag::Contents(index));
+                    }
                     Some(Value::Source(source)) if case.passed.contains(source) => {
-                        own.tags.push(Tag::Passed(u8::try_from(index).unwrap_or(u8::MAX)));
+                        own.tags.push(Tag::Passed(index));
                     }
                     _ => {}
                 }
@@ -208,7 +214,8 @@ impl Features {
             nodes.push((node.operator.name, own));
         }
         let graph = Some(Box::new(Graph { nodes, edges }));
-        Features { version: case.opset, graph, ..Features::default() }
+        let tags = (1..=case.before.len()).map(Tag::Before).collect();
+        Features { tags, version: case.opset, graph, ..Features::default() }
     }
 
     fn of_single(case: &Single) -> Features {
@@ -457,6 +464,7 @@ impl fmt::Display for Tag {
             Tag::EmptyTarget => f.write_str("target-empty"),
             Tag::Shown(shown) => write!(f, "{shown}"),
             Tag::Passed(place) => write!(f, "operand{place}:output"),
+            Tag::Before(runs) => write!(f, "runs>{runs}"),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The graph of a case: what its nodes take and give, and what the specification demands of it.
 
+use super::notation::{MAX_NODES, MAX_RUNS};
 use super::overridden::complement;
-use super::{Case, Contents, Declared, Operand, Wiring};
+use super::{Case, Contents, Declared, Fed, Operand, Wiring};
 use crate::operator::{Answer, Attribute, Expectation, GRAPH, Operator, OperatorName, Rule, Version, may_be_constant};
 use crate::tensor::{ElementType, Tensor};
 
@@ -190,6 +191,42 @@ impl Case {
     pub fn takers(&self, value: Value) -> impl Iterator<Item = usize> {
         let times = move |node: &Node| node.inputs.iter().filter(|input| **input == Some(value)).count();
         self.nodes.iter().enumerate().flat_map(move |(place, node)| std::iter::repeat_n(place, times(node)))
+    }
+
+    /// The sources that are fed when the model is run, by their places.
+    pub fn fed(&self) -> impl Iterator<Item = usize> {
+        let is_fed = |operand: &Operand| matches!(operand.wiring, Wiring::Input(_) | Wiring::Default(Fed::Operand));
+        self.sources.iter().enumerate().filter(move |(_, operand)| is_fed(operand)).map(|(place, _)| place)
+    }
+
+    /// Several cases in one model, each an independent part of it, whose nodes all give outputs. `None` if their opsets differ,
+    /// or if they are more than a case can have.
+    pub fn joined(cases: &[Case]) -> Option<Case> {
+        let mut joined = cases.first()?.clone();
+        for other in &cases[1..] {
+            let (sources, nodes) = (joined.sources.len(), joined.nodes.len());
+            let moved = |value: Value| match value {
+                Value::Source(place) => Value::Source(place + sources),
+                Value::Output { node, output } => Value::Output { node: node + nodes, output },
+            };
+            joined.sources.extend(other.sources.iter().cloned());
+            joined.passed.extend(other.passed.iter().map(|place| place + sources));
+            joined.nodes.extend(other.nodes.iter().cloned().map(|mut node| {
+                node.inputs.iter_mut().for_each(|input| *input = input.map(moved));
+                node
+            }));
+            if other.opset != joined.opset || !(joined.before.is_empty() && other.before.is_empty()) {
+                return None;
+            }
+        }
+        (joined.nodes.len() <= MAX_NODES).then_some(joined)
+    }
+
+    /// The last of several cases of the same graph, after the others in one session. `None` if they are too many.
+    pub fn in_turn(cases: &[Case]) -> Option<Case> {
+        let (last, before) = cases.split_last()?;
+        let before = before.iter().map(|case| case.sources.clone()).collect();
+        (cases.len() <= MAX_RUNS).then(|| Case { before, ..last.clone() }.tidied())
     }
 
     /// The graph outputs: those of nodes, in order, and then the sources that are passed on.

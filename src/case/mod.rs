@@ -40,6 +40,9 @@ pub struct Case {
     pub nodes: Vec<Node>,
     /// The sources that are graph outputs as well, by their places.
     pub passed: Vec<usize>,
+    /// What the session was run with before, the oldest first: each time a tensor for each source. Those of sources that are not
+    /// fed are the sources themselves.
+    pub before: Vec<Vec<Operand>>,
 }
 
 /// A tensor that is fed to a graph, and the way it takes to get there.

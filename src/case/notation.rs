@@ -15,7 +15,8 @@
 //!
 //! In a graph, `;` separates the nodes, and `name=` binds the output of one, or a source that is used more than once. The opset
 //! stands at the first node. `:output`, `:info` or `:hidden` behind a node say who sees its output: of all but the last nobody,
-//! unless it is written. A source with `:output` is a graph output as well.
+//! unless it is written. A source with `:output` is a graph output as well. What the session was run with before stands at the
+//! end, behind `after`: an operand for each graph input that is fed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -77,6 +78,13 @@ impl fmt::Display for Case {
                 write!(f, " :{}", node.shown)?;
             }
             f.write_str(if is_last { "" } else { "; " })?;
+        }
+        for run in &self.before {
+            f.write_str(" after")?;
+            for source in self.fed() {
+                let wiring = Wiring::Input(Declared::Static);
+                write!(f, " {}", Operand { wiring, ..run[source].clone() })?;
+            }
         }
         Ok(())
     }
@@ -287,6 +295,9 @@ fn expected(description: &'static str) -> StrContext {
 /// The most nodes that a case may have.
 pub const MAX_NODES: usize = 8;
 
+/// The most runs of one session that a case may have, its own included.
+pub const MAX_RUNS: usize = 8;
+
 /// A case as far as it is read.
 #[derive(Default)]
 struct Draft {
@@ -297,6 +308,8 @@ struct Draft {
     nodes: Vec<Node>,
     /// The names of sources that are graph outputs as well.
     passed: Vec<String>,
+    /// What is fed in each run before.
+    before: Vec<Vec<Operand>>,
 }
 
 #[derive(Clone)]
@@ -327,6 +340,9 @@ fn case(input: &mut &str) -> ModalResult<Case> {
                     draft.bind(input, name, Bound::Value(Value::Output { node: place, output: 0 }))?;
                 }
             }
+        }
+        while let Some(run) = opt(preceded((space1, AFTER), repeat(0.., preceded(space1, fed)))).parse_next(input)? {
+            draft.before.push(run);
         }
         space0.parse_next(input)?;
         let is_end = opt(eof).parse_next(input)?.is_some();
@@ -389,12 +405,23 @@ impl Draft {
             })
             .collect();
         passed.sort_unstable();
-        let Draft { opset, sources, nodes, .. } = self;
-        let count = nodes.len();
-        let case = Case { opset: opset.unwrap_or(NEWEST_OPSET), sources, nodes, passed };
+        let Draft { opset, sources, nodes, before, .. } = self;
+        let (count, runs) = (nodes.len(), before.len() + 1);
+        let mut case = Case { opset: opset.unwrap_or(NEWEST_OPSET), sources, nodes, passed, before: vec![] };
+        let fed: Vec<usize> = case.fed().collect();
+        let is_fed = before.iter().all(|run| run.len() == fed.len());
+        for run in before {
+            let mut sources = case.sources.clone();
+            for (&place, operand) in fed.iter().zip(run) {
+                sources[place] = Operand { wiring: sources[place].wiring, ..operand };
+            }
+            case.before.push(sources);
+        }
         let has_output = case.outputs().next().is_some();
         let checked = winnow::combinator::empty.try_map(move |()| match () {
             () if count > MAX_NODES => Err(Expected(format!("at most {MAX_NODES} nodes; here are {count}"))),
+            () if runs > MAX_RUNS => Err(Expected(format!("at most {MAX_RUNS} runs; here are {runs}"))),
+            () if !is_fed => Err(Expected(format!("{} operands after `{AFTER}`, one for each graph input", fed.len()))),
             () if !has_output => Err(Expected("a graph output: a node that is not `:hidden`".to_owned())),
             () => Ok(()),
         });
@@ -411,6 +438,21 @@ fn is_operand(input: &str) -> bool {
 
 fn identifier<'a>(input: &mut &'a str) -> ModalResult<&'a str> {
     take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_').parse_next(input)
+}
+
+/// What stands before the operands of a run before.
+const AFTER: &str = "after";
+
+fn is_after(input: &str) -> bool {
+    input.strip_prefix(AFTER).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// What a graph input was fed in a run before.
+fn fed(input: &mut &str) -> ModalResult<Operand> {
+    if !is_operand(input) {
+        return winnow::combinator::fail.parse_next(input);
+    }
+    operand.parse_next(input)
 }
 
 /// A call of an operator. The first one names the opset.
@@ -431,7 +473,8 @@ fn call(input: &mut &str, draft: &mut Draft) -> ModalResult<Node> {
         inputs.push(given);
     }
     let shown = opt(preceded((space1, ':'), shown)).parse_next(input)?;
-    let is_last = input.trim_start().is_empty();
+    let rest = input.trim_start();
+    let is_last = rest.is_empty() || is_after(rest);
     Ok(Node { operator, attributes, inputs, shown: shown.unwrap_or(usually_shown(is_last)) })
 }
 
@@ -448,6 +491,9 @@ fn argument(input: &mut &str, draft: &mut Draft) -> ModalResult<Option<Value>> {
         return Ok(None);
     }
     peek(one_of(|c: char| c.is_ascii_alphanumeric())).parse_next(input)?;
+    if is_after(input) {
+        return winnow::combinator::fail.parse_next(input);
+    }
     if draft.bound.is_empty() || is_operand(input) {
         return operand.map(|operand| Some(draft.source(operand))).parse_next(input);
     }
@@ -631,6 +677,9 @@ mod tests {
             "x=float[2,3]; a=Shape@21 start=1 x :output(static); a1=Reshape x a :info; Flatten axis=0 a1 :output(rank)",
             "x=float[2]:initializer:output; a=Shape@21 x; a1=Shape a :output; Reshape x a :hidden",
             "a=Flatten@21 _; Reshape a int64[1]{-1}:initializer _",
+            "Flatten@21 float[2]:input(symbolic) after float[3] after float[4]:special",
+            "x=float[2]:input(symbolic); a=Shape@21 x; Reshape x a after float[3]",
+            "Shape@21 float[2]:initializer after",
             r#"Shape@25 string[4]{"","a\u0000b","ü, }","\""}:initializer(typed)"#,
             "Reshape@14 float[2]:special:default int64[1]{2}:default(overridden)",
         ] {
@@ -668,6 +717,7 @@ mod tests {
             ("a=Shape@28 float[1]; a=Shape a; Flatten a", 31, "another name than `a`"),
             ("Shape@28 float[1] :hidden", 26, "a graph output"),
             ("Shape@28 float[1] :shown", 20, "how the output is shown"),
+            ("Shape@28 float[1] after", 24, "1 operands after `after`"),
         ];
         let misses: Vec<_> = rows
             .iter()

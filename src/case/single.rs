@@ -28,7 +28,7 @@ impl From<Single> for Case {
         };
         let inputs = operands.into_iter().map(&mut input).collect();
         let node = Node { operator, attributes, inputs, shown: Shown::Output(Declares::Symbolic) };
-        Case { opset, sources, nodes: vec![node], passed: vec![] }
+        Case { opset, sources, nodes: vec![node], passed: vec![], before: vec![] }
     }
 }
 
@@ -62,7 +62,8 @@ impl Case {
             Value::Source(place) => place,
             Value::Output { .. } => usize::MAX,
         });
-        if !self.passed.is_empty() || !sources.eq(0..self.sources.len()) {
+        let is_plain = self.passed.is_empty() && self.before.is_empty();
+        if !is_plain || !sources.eq(0..self.sources.len()) {
             return None;
         }
         let mut sources = self.sources.iter().cloned();

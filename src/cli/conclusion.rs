@@ -8,7 +8,6 @@ use anyhow::Context;
 
 use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, table, threads};
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
-use crate::case::Case;
 use crate::files::write_whole;
 use crate::finding::{CASES, Finding, Ledger, Outline, State, Summary, Triaged, one_line, snapshot, triage};
 use crate::operator::Rule;
@@ -111,13 +110,12 @@ impl Arguments {
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
         self.save(&new, came, &mut out)?;
-        let has_new_batch = write_companies(&outline, &self.output, &mut out)?;
         write_times(statistics, &mut out)?;
         if !came.is_whole {
             writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
         }
         let is_failure = |finding: &&&Finding| self.fail_on.is_none_or(|least| finding.severity() <= least);
-        Ok(if has_new_batch || new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
+        Ok(if new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
             Ending::Finding
         } else if came.is_whole || came.may_be_incomplete {
             Ending::NothingWrong
@@ -286,29 +284,6 @@ fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Resul
         writeln!(to, "\n{} changes the payload of a NaN in {count} case{s}, which no text forbids", runtime.id)?;
     }
     Ok(())
-}
-
-/// Cases that go wrong in one model only: those of each model in a file of the folder, one case a line. Says whether there are
-/// some that no known issue explains.
-fn write_companies(outline: &Outline, folder: &Path, to: &mut impl Write) -> anyhow::Result<bool> {
-    let statistics = outline.statistics;
-    let mut has_new = false;
-    for (number, ((runtime, what, _), company)) in (1..).zip(&statistics.batches) {
-        let id = &statistics.runtimes[*runtime].id;
-        let known = outline.known_batch(id, what, company);
-        has_new |= known.is_none();
-        let lines: Vec<String> = company.iter().map(Case::to_string).collect();
-        let path = folder.join("companies").join(format!("{number}.cases"));
-        let text = format!("# {id} {what}, in one model\n{}\n", lines.join("\n"));
-        write_whole(&path, text.as_bytes()).with_context(|| path.display().to_string())?;
-        writeln!(to, "\n{id} {what}: {} cases in one model, each right alone", lines.len())?;
-        lines.iter().try_for_each(|line| writeln!(to, "   {line}"))?;
-        if let Some(known) = known {
-            writeln!(to, "   known as {}", known.id)?;
-        }
-        writeln!(to, "   crosscheck run --together - --runtimes {id} < {}", path.display())?;
-    }
-    Ok(has_new)
 }
 
 /// Where the time went, of all threads together.

@@ -3,13 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::Context;
-
 use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
-use crate::campaign::{simplify, wrong_together};
-use crate::case::{Case, Features};
-use crate::files::read_text;
-use crate::finding::{Known, KnownBatch, Ledger, Masking, Probe, Sorted, State, Triage, masking};
+use crate::case::Features;
+use crate::finding::{Known, Ledger, Masking, Probe, Sorted, State, Triage, masking};
 use crate::runtime::{Runtime, select};
 
 /// List the known issues with their state, or add one
@@ -32,9 +28,6 @@ enum Action {
     Add {
         /// The case, or a file that holds one
         case: String,
-        /// The file holds cases, one a line, that go wrong in one model though each is right alone
-        #[arg(long)]
-        together: bool,
     },
     /// Measure what each known issue hides: its mismatch is planted in cases on which the runtime does nothing wrong, and the
     /// share is shown in which a known issue explains it
@@ -55,19 +48,13 @@ enum Action {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let ledger = Ledger::load()?;
     let rows = arguments.runtimes.select()?;
-    if let Some(Action::Add { case, together: true }) = &arguments.action {
-        return add_together(&ledger, Path::new(case), &mut arguments.runtimes.open(&rows)?);
-    }
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     match &arguments.action {
         None => {
             let mut to = io::stdout().lock();
-            let mut runtimes = if ledger.batches.is_empty() { vec![] } else { arguments.runtimes.open(&rows)? };
-            let batches = list_batches(&ledger, &mut runtimes, &mut to)?;
-            let issues = list(&ledger, &mut probe, &mut to)?;
-            Ok(if batches == Ending::Finding { batches } else { issues })
+            list(&ledger, &mut probe, &mut to)
         }
-        Some(Action::Add { case, .. }) => {
+        Some(Action::Add { case }) => {
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
             add(&ledger, case, &mut probe, &mut saving)
@@ -99,51 +86,6 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     let count = concerned.len();
     writeln!(to, "{count} known issues of these runtimes, {by_design} of them by design; {fixed} no longer show.")?;
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
-}
-
-fn list_batches(ledger: &Ledger, runtimes: &mut [Box<dyn Runtime>], to: &mut impl Write) -> anyhow::Result<Ending> {
-    let mut ending = Ending::NothingWrong;
-    for known in &ledger.batches {
-        let mut concerned = runtimes.iter_mut().filter(|runtime| known.may_show_on(runtime.id())).peekable();
-        if concerned.peek().is_none() {
-            continue;
-        }
-        let shows = concerned.any(|runtime| known.shows(runtime.as_mut()));
-        if !shows {
-            ending = Ending::Finding;
-        }
-        let shows = if shows { "shows" } else { "no longer shows: fixed upstream? close it" };
-        writeln!(to, "{} ({}; {shows})\n   {}, in one model\n   {}", known.id, known.state, known.what, known.wrong)?;
-        known.cases.iter().try_for_each(|case| writeln!(to, "      {case}"))?;
-        writeln!(to, "   {} to {}; {}\n", known.first_version, known.last_version, known.link)?;
-    }
-    Ok(ending)
-}
-
-/// Writes an entry for cases that go wrong in one model, for each runtime that does so and of which it is not known yet.
-fn add_together(ledger: &Ledger, file: &Path, runtimes: &mut [Box<dyn Runtime>]) -> anyhow::Result<Ending> {
-    let text = read_text(file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let read = |line: &str| line.parse::<Case>().with_context(|| format!("the case cannot be read: {line}"));
-    let cases = lines.map(read).collect::<anyhow::Result<Vec<Case>>>()?;
-    let mut wrote: Vec<KnownBatch> = Vec::new();
-    let mut is_known = false;
-    for runtime in runtimes {
-        let id = runtime.id().clone();
-        let Some(what) = wrong_together(&cases, runtime.as_mut()) else { continue };
-        let simple = simplify(cases.clone(), &what, runtime.as_mut(), &|| false);
-        if let Some(known) = ledger.explaining_batch(&id, &what, &simple) {
-            println!("{id} {what}: known as {}", known.id);
-            is_known = true;
-        } else if !wrote.iter().any(|known| known.explains(&id, &what, &simple)) {
-            let known = KnownBatch::of(&id, &what, &simple);
-            let path = Ledger::add_batch(known.clone())?;
-            println!("{} is in {}: say there what is wrong and why", known.id, path.display());
-            wrote.push(known);
-        }
-    }
-    anyhow::ensure!(is_known || !wrote.is_empty(), "in one model, these cases are right on these runtimes");
-    Ok(Ending::NothingWrong)
 }
 
 fn show_masking(measured: &[Masking], most: f64, to: &mut impl Write) -> anyhow::Result<Ending> {

@@ -6,13 +6,10 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::{Ending, FailureArguments, RuntimeArguments};
-use crate::campaign::{execute_in_one, wrong_together};
-use crate::case::{Case, Generated, MAX_LINE};
+use crate::case::{Case, MAX_LINE};
 use crate::files::{quoted, read_line};
-use crate::finding::{Ledger, Report, Worst, one_line};
-use crate::model::Versions;
+use crate::finding::{Ledger, Report, Worst};
 use crate::runtime::Runtime;
-use crate::verdict::{Judgement, Mismatch, judge_one, reaction, sentences};
 
 /// Run a case on every runtime and say who is wrong
 ///
@@ -23,10 +20,6 @@ pub(super) struct Arguments {
     /// The case, such as 'Shape@28 start=-1 float[2,3]'; or `-` to read cases from standard input, one a line, and
     /// answer each with one line of JSON
     case: String,
-    /// With `-`: put all cases into one model, as its nodes, and show what each runtime makes of it; cases that have one model
-    /// are one node, which is fed each of them in turn
-    #[arg(long)]
-    together: bool,
     #[command(flatten)]
     runtimes: RuntimeArguments,
     #[command(flatten)]
@@ -43,10 +36,6 @@ enum Format {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    if arguments.together {
-        anyhow::ensure!(arguments.case == "-", "--together reads cases from standard input: give `-` as the case");
-        return run_together(io::stdin().lock(), arguments);
-    }
     let ledger = Ledger::load()?;
     if arguments.case == "-" {
         let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
@@ -79,69 +68,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Format::Json => writeln!(out, "{}", serde_json::to_string(&report)?)?,
     }
     Ok(arguments.failure.ending(report.worst))
-}
-
-/// Puts cases into one model, and shows what comes of each in it.
-fn run_together(mut lines: impl BufRead, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let mut cases: Vec<Case> = Vec::new();
-    while let Some(line) = read_line(&mut lines, MAX_LINE)? {
-        let line = line.trim();
-        if !line.is_empty() && !line.starts_with('#') {
-            cases.push(line.parse().with_context(|| format!("the case cannot be read: {line}"))?);
-        }
-    }
-    let versions = cases.first().map(Versions::of).context("there is no case on standard input")?;
-    let differs = cases.iter().find(|case| Versions::of(case) != versions);
-    if let Some(case) = differs {
-        anyhow::bail!("cases of one model have the same opset and need the same IR version; this one does not: {case}");
-    }
-    let generated: Vec<Generated> = cases.into_iter().map(Generated::given).collect();
-    let mut out = io::stdout().lock();
-    let (mut worst, mut is_lost) = (Worst::default(), false);
-    let ledger = Ledger::load()?;
-    for runtime in &mut arguments.runtimes.open(&arguments.runtimes.select()?)? {
-        let id = runtime.id().clone();
-        writeln!(out, "{id}")?;
-        let mut own = Worst::default();
-        let mut is_answered = true;
-        match execute_in_one(&generated, runtime.as_mut()) {
-            Ok(executions) => {
-                for (Generated { case, expectation, .. }, execution) in generated.iter().zip(&executions) {
-                    let words = match judge_one(expectation, execution) {
-                        Judgement::Agrees => "agrees".to_owned(),
-                        Judgement::Tolerated(tolerance) => format!("tolerated ({})", tolerance.sentence()),
-                        Judgement::Unsupported(_) => format!("unsupported ({})", reaction(&execution.outcome)),
-                        Judgement::Wrong(found) => {
-                            let mismatches = Mismatch::all(case.subject(), expectation.rule(), &id, execution, &found);
-                            let alone = std::slice::from_mut(runtime);
-                            let names = ledger.names(case, &mismatches, &id, alone, &mut own);
-                            let known = names.names.iter().map(|name| format!(" (known as {name})"));
-                            sentences(&found) + &known.collect::<String>()
-                        }
-                    };
-                    writeln!(out, "   {words}: {case}")?;
-                }
-            }
-            Err(execution) => {
-                is_answered = false;
-                writeln!(out, "   {}: {}", reaction(&execution.outcome), one_line(&execution.message))?;
-            }
-        }
-        if !is_answered || own.of_new.is_some() {
-            let cases: Vec<Case> = generated.iter().map(|generated| generated.case.clone()).collect();
-            let what = wrong_together(&cases, runtime.as_mut()).unwrap_or_default();
-            match ledger.explaining_batch(&id, &what, &cases) {
-                Some(known) if !arguments.failure.ignore_known => {
-                    writeln!(out, "   known as {}", known.id)?;
-                    own = Worst::default();
-                }
-                _ => is_lost |= !is_answered,
-            }
-        }
-        worst.join(own);
-    }
-    // What all cases come to together is no known issue of one of them.
-    Ok(if is_lost { Ending::Finding } else { arguments.failure.ending(worst) })
 }
 
 /// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it; whether

@@ -12,7 +12,7 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use toml_edit::{DocumentMut, Item, Table, TomlError};
 
-use super::{KnownBatch, Probe, Signature, minimize};
+use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
@@ -24,8 +24,6 @@ use crate::verdict::Mismatch;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     pub entries: Vec<Known>,
-    /// What goes wrong only where several cases are in one model.
-    pub batches: Vec<KnownBatch>,
 }
 
 /// One known issue.
@@ -106,8 +104,6 @@ impl From<State> for String {
 struct File {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     issue: Vec<Known>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    batch: Vec<KnownBatch>,
 }
 
 /// Why a ledger cannot be used.
@@ -144,9 +140,8 @@ impl Ledger {
                 Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
                 Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
             };
-            let File { issue, batch } = read(&name, &text)?;
+            let File { issue } = read(&name, &text)?;
             ledger.entries.extend(issue);
-            ledger.batches.extend(batch);
         }
         Ok(ledger)
     }
@@ -157,7 +152,7 @@ impl Ledger {
 
     /// A checksum of all entries: that of another ledger is another.
     pub fn checksum(&self) -> String {
-        sha256(serde_json::json!((&self.entries, &self.batches)).to_string().as_bytes())
+        sha256(serde_json::json!(&self.entries).to_string().as_bytes())
     }
 
     /// The entries that concern runtimes: those that may show on one of them.
@@ -239,20 +234,7 @@ impl Ledger {
     /// # Errors
     /// If the file cannot be written.
     pub fn add(kind: &str, known: Known) -> Result<PathBuf, LedgerError> {
-        append(kind, &File { issue: vec![known], batch: vec![] })
-    }
-
-    /// Adds an entry of a batch to the file of its runtime, in the checkout that this is run in.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn add_batch(known: KnownBatch) -> Result<PathBuf, LedgerError> {
-        append(&known.runtime.clone(), &File { issue: vec![], batch: vec![known] })
-    }
-
-    /// The entry that explains what a runtime does wrong with cases in one model, though each is right alone.
-    pub fn explaining_batch(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> Option<&KnownBatch> {
-        self.batches.iter().find(|known| known.explains(id, what, cases))
+        append(kind, &File { issue: vec![known] })
     }
 }
 
@@ -302,8 +284,7 @@ fn read(path: &str, text: &str) -> Result<File, LedgerError> {
         None => damaged(error.to_string()),
     })?;
     let issues = file.issue.iter().map(|known| (&known.id, &known.case));
-    let batches = file.batch.iter().flat_map(|known| known.cases.iter().map(|case| (&known.id, case)));
-    for (id, case) in issues.chain(batches) {
+    for (id, case) in issues {
         case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
     }
     Ok(file)
@@ -446,7 +427,7 @@ mod tests {
     #[test]
     fn an_entry_explains_what_has_all_that_is_written_in_it() {
         let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().issue);
-        let ledger = Ledger { entries: built_in.collect(), batches: vec![] };
+        let ledger = Ledger { entries: built_in.collect() };
         let of = |id: &str| ledger.entries.iter().find(|known| known.id == id).unwrap();
         let on = |name: &str, version: &str| RuntimeId {
             name: name.to_owned(),

@@ -7,7 +7,6 @@ mod export;
 mod extent;
 pub(crate) mod junit;
 mod known;
-mod known_batch;
 mod masking;
 mod minimize;
 mod regression;
@@ -26,7 +25,6 @@ pub use drift::{
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
 pub use known::{Known, Ledger, LedgerError, State};
-pub use known_batch::KnownBatch;
 pub use masking::{Masking, masking};
 pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};

@@ -14,16 +14,14 @@ use serde::Serialize;
 
 use super::junit::{failed, skipped};
 use super::report::code;
-use super::{Finding, Known, KnownBatch, Ledger};
+use super::{Finding, Known, Ledger};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, Refusals, RuntimeStatistics, Statistics};
-use crate::case::Case;
 use crate::files::reproduce;
 use crate::operator::Rule;
 use crate::percentages::percentages;
-use crate::runtime::RuntimeId;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What came of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +41,6 @@ pub struct Outline<'a> {
     pub met: &'a BTreeMap<&'a str, u64>,
 }
 
-impl<'a> Outline<'a> {
-    /// The known issue that explains what a runtime does wrong with cases in one model, unless known issues are ignored.
-    pub fn known_batch(&self, id: &RuntimeId, what: &str, cases: &[Case]) -> Option<&'a KnownBatch> {
-        self.ledger.explaining_batch(id, what, cases).filter(|_| !self.header.ignore_known)
-    }
-}
-
 /// The same for people, for programs, and for what shows the results of tests.
 #[derive(Debug, Serialize)]
 pub struct Summary {
@@ -63,7 +54,6 @@ pub struct Summary {
     new: Vec<FindingReport>,
     /// New kinds of mismatch that there was no time to minimize, each with a case as it was drawn.
     not_minimized: Vec<FindingReport>,
-    companies: Vec<CompanyReport>,
     /// Known issues of these runtimes that show on them.
     known: Vec<KnownReport>,
     /// Those that no longer do.
@@ -136,16 +126,6 @@ struct FindingReport {
     known_as: Option<String>,
 }
 
-/// Cases that go wrong as the nodes of one model, though each is right alone.
-#[derive(Debug, Serialize)]
-struct CompanyReport {
-    runtime: String,
-    what: String,
-    cases: Vec<String>,
-    /// The known issue that it is.
-    known_as: Option<String>,
-}
-
 #[derive(Debug, Serialize)]
 struct KnownReport {
     id: String,
@@ -210,18 +190,6 @@ impl Summary {
             runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
             new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
             not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
-            companies: statistics
-                .batches
-                .iter()
-                .map(|((place, what, _), company)| CompanyReport {
-                    runtime: statistics.runtimes[*place].id.to_string(),
-                    what: what.clone(),
-                    cases: company.iter().map(Case::to_string).collect(),
-                    known_as: outline
-                        .known_batch(&statistics.runtimes[*place].id, what, company)
-                        .map(|known| known.id.clone()),
-                })
-                .collect(),
             known: report(&known),
             fixed: report(&fixed),
             not_reached: NotReached { of: coverage.cells.len(), cells: missed.map(CellReport::name).collect() },
@@ -265,13 +233,6 @@ impl Summary {
             let words = words.map(String::as_str).join("\n");
             TestCase::new(finding.name.as_str(), failed(NonSuccessKind::Failure, &finding.what, &words))
         });
-        let companies = self.companies.iter().map(|company| {
-            let status = match &company.known_as {
-                Some(known) => skipped(&format!("known as {known}: {}", company.what)),
-                None => failed(NonSuccessKind::Failure, &company.what, &company.cases.join("\n")),
-            };
-            TestCase::new(format!("{}, several cases in one model", company.runtime), status)
-        });
         let known = self.known.iter().map(|known| {
             let why = format!("met {} times: {} ({})", known.count, known.wrong, known.link);
             TestCase::new(known.id.as_str(), skipped(&why))
@@ -288,7 +249,7 @@ impl Summary {
         };
         let suites: [(&str, Vec<TestCase>); 4] = [
             ("campaign", vec![TestCase::new("brought to its end", whole)]),
-            ("findings", new.chain(companies).collect()),
+            ("findings", new.collect()),
             ("known issues", known.chain(fixed).collect()),
             ("coverage", cells.collect()),
         ];
@@ -451,12 +412,6 @@ mod tests {
                 .map(|number| FindingReport { known_as: known_as().filter(|_| number == 0), ..finding.clone() })
                 .collect(),
             not_minimized: vec![finding.clone()],
-            companies: vec![CompanyReport {
-                runtime: "tract/typed".to_owned(),
-                what: "panics".to_owned(),
-                cases: vec!["Shape@28 float[1]".to_owned(), "Shape@28 float[2]".to_owned()],
-                known_as: None,
-            }],
             known: (0..10).map(known).collect(),
             fixed: vec![known(0)],
             not_reached: NotReached {
@@ -470,7 +425,7 @@ mod tests {
     #[test]
     fn a_summary_with_everything_in_it_fits_on_a_screen() {
         insta::assert_snapshot!(full().markdown(), @r#"
-        # 14 new findings, not brought to its end
+        # 13 new findings, not brought to its end
 
         15 cases: 47 % valid, 33 % invalid, 20 % left open.
 
@@ -482,7 +437,7 @@ mod tests {
 
         tract/typed changes the payload of a NaN in 1 case, which no text forbids.
 
-        ## New: 14
+        ## New: 13
 
         1. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches, known as `tract-1`<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
         2. **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
@@ -498,8 +453,6 @@ mod tests {
         And 2 more, see `summary.json`.
 
         Not minimized, since there was no time left: **panic**: tract of Shape panics: \`unwrap\`; 3 mismatches<br>`` crosscheck run 'Shape@28 string[1]{"`"}' ``
-
-        tract/typed panics: 2 cases in one model, each right alone; see `companies`.
 
         ## Known: 9 of 11 met
 
@@ -538,7 +491,7 @@ mod tests {
                 rest.split_once('"').unwrap().0.parse::<u64>().unwrap()
             })
         };
-        assert_eq!(counts("findings"), [14, 0, 14]);
+        assert_eq!(counts("findings"), [13, 0, 13]);
         assert_eq!(counts("known issues"), [11, 10, 0]);
     }
 

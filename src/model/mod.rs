@@ -12,7 +12,7 @@ use std::sync::Arc;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-use crate::case::{Case, Declared, Declares, Encoding, Fed, Shown, Value, Wiring};
+use crate::case::{Case, Declared, Declares, Encoding, Fed, Operand, Shown, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue};
 use crate::tensor::{ElementType, Tensor};
 use proto::{
@@ -86,7 +86,10 @@ pub struct Part {
 /// The job of a case whose sources are `tensors`.
 pub fn job(case: &Case, tensors: &[Tensor]) -> Job {
     let part = Part::new(case, tensors, "");
-    part.job(tensors)
+    let before = case.before.iter().map(|run| run.iter().map(Operand::tensor).collect::<Vec<Tensor>>());
+    let mut runs: Vec<Vec<Tensor>> = before.map(|tensors| part.feeds(&tensors).collect()).collect();
+    runs.push(part.feeds(tensors).collect());
+    Job { model: join(&[&part]), inputs: part.inputs().collect(), runs }
 }
 
 /// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
@@ -208,11 +211,6 @@ impl Part {
     /// What these are fed if the tensors of the sources are these.
     pub fn feeds(&self, tensors: &[Tensor]) -> impl Iterator<Item = Tensor> {
         self.inputs.iter().map(|(_, place)| tensors[*place].clone())
-    }
-
-    /// The job of the part alone.
-    pub fn job(&self, tensors: &[Tensor]) -> Job {
-        Job { model: join(&[self]), inputs: self.inputs().collect(), runs: vec![self.feeds(tensors).collect()] }
     }
 
     /// Whether it is the part of another case too: the two are the same model.

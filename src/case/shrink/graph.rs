@@ -15,6 +15,7 @@ fn complexity(case: &Case) -> Vec<u128> {
         AttributeValue::Float(_) | AttributeValue::String(_) => 0,
     });
     vec![
+        case.before.len() as u128,
         case.nodes.len() as u128,
         u128::from(case.rule_on_the_graph().is_some()),
         nodes().map(|node| node.inputs.len() as u128).sum(),
@@ -57,6 +58,11 @@ pub(super) fn candidates(case: &Case) -> Vec<Case> {
         drop_node(case, node, &mut found);
         cut(case, node, &values, &mut found);
         bypass(case, node, &mut found);
+    }
+    for run in 0..case.before.len() {
+        found.push(with(case, |case| {
+            case.before.remove(run);
+        }));
     }
     declare_less(case, &mut found);
     merge_sources(case, &mut found);
@@ -119,7 +125,15 @@ impl Case {
         }
         self.passed = self.passed.iter().filter_map(|source| taken.iter().position(|taken| taken == source)).collect();
         self.passed.sort_unstable();
-        self.sources = taken.into_iter().map(|source| self.sources[source].clone()).collect();
+        self.sources = taken.iter().map(|&source| self.sources[source].clone()).collect();
+        let fed: Vec<usize> = self.fed().collect();
+        for run in &mut self.before {
+            let own = |(place, &source): (usize, &usize)| match run.get(source).filter(|_| fed.contains(&place)) {
+                Some(operand) => Operand { wiring: self.sources[place].wiring, ..operand.clone() },
+                None => self.sources[place].clone(),
+            };
+            *run = taken.iter().enumerate().map(own).collect();
+        }
         self.nodes = kept;
         self
     }
