@@ -33,7 +33,7 @@ pub struct Replay {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
-    Judged(Trial),
+    Judged(Box<Trial>),
     /// It may be right, but cannot be replayed here: why.
     NotSupported(String),
     /// It is not to be replayed: why.
@@ -148,7 +148,7 @@ pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>], terms: &Terms) -> 
         Err(error) => return vec![entry(None, failed(error))],
     };
     let replay_one = |data_set: &Path, runtimes: &mut [Box<dyn Runtime>]| match folder.data_set(data_set) {
-        Ok(data) => Came::Judged(Trial::new(data, runtimes, terms.ledger, terms.closeness(path))),
+        Ok(data) => Came::Judged(Box::new(Trial::new(data, runtimes, terms.ledger, terms.closeness(path)))),
         Err(error) => failed(error),
     };
     folder.data_sets.iter().map(|data_set| entry(Some(data_set), replay_one(data_set, runtimes))).collect()

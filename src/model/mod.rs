@@ -181,14 +181,14 @@ impl Part {
                 output,
                 attributes,
             ));
-            let declared = |declares: Declares| {
+            let info = |declares: Declares| {
                 let shape = outlet.dims(declares).map(|dims| declared_shape(output, &dims, declares));
                 value_info(output, outlet.element_type, shape)
             };
             match node.shown {
                 Shown::Hidden => {}
-                Shown::Info(declares) => graph.value_info.push(declared(declares)),
-                Shown::Output(declares) => graph.output.push(declared(declares)),
+                Shown::Info(declares) => graph.value_info.push(info(declares)),
+                Shown::Output(declares) => graph.output.push(info(declares)),
             }
         }
         for &place in &case.passed {

@@ -509,6 +509,13 @@ mod tests {
         );
     }
 
+    /// A change of a model, and what is then said of it.
+    type Row<'a> = (&'a dyn Fn(&mut ModelProto), &'a str);
+
+    fn graph(model: &mut ModelProto) -> &mut GraphProto {
+        model.graph.as_mut().unwrap()
+    }
+
     #[test]
     fn what_no_case_has_is_named() {
         let why = |change: &dyn Fn(&mut ModelProto)| {
@@ -517,12 +524,9 @@ mod tests {
             let mut model = ModelProto::decode(&job.model[..]).unwrap();
             change(&mut model);
             job.model = model.encode_to_vec().into();
-            super::case(&job).map(|read| read.case.to_string()).unwrap_or_else(|why| why)
+            super::case(&job).map_or_else(|why| why, |read| read.case.to_string())
         };
-        fn graph(model: &mut ModelProto) -> &mut GraphProto {
-            model.graph.as_mut().unwrap()
-        }
-        let rows: &[(&dyn Fn(&mut ModelProto), &str)] = &[
+        let rows: &[Row] = &[
             (&|_| {}, "a=Shape@21 int8[2]{0,1}; Reshape int64[1]{1}:initializer a"),
             (&|model| model.opset_import[0].version = Some(29), "the opset is not one of 1 to 28"),
             (&|model| model.opset_import.clear(), "no opset of the default domain"),
@@ -540,7 +544,7 @@ mod tests {
             (
                 &|model| {
                     let twice = graph(model).output[0].clone();
-                    graph(model).output.push(twice)
+                    graph(model).output.push(twice);
                 },
                 "another order",
             ),

@@ -326,6 +326,22 @@ mod tests {
     }
 
     #[test]
+    fn each_output_has_a_file_and_the_name_of_its_graph_output() {
+        let case: Case = "x=float[2]:output; a=Shape@21 x :output; a1=Flatten x; Reshape a1 a".parse().unwrap();
+        let (folder, tensors) = (tempfile::tempdir().unwrap(), case.tensors());
+        let job = job(&case, &tensors);
+        let expectation = case.expectation(&tensors);
+        write(folder.path(), &job, expectation.outputs()).unwrap();
+        let files: Vec<TensorFile> = super::tensors(&folder.path().join("test_data_set_0"), OUTPUT, 3..=3).unwrap();
+        let names: Vec<Option<&str>> = files.iter().map(|file| file.name.as_deref()).collect();
+        assert_eq!(names, [Some("node0"), Some("node2"), Some("source0")]);
+        let graph = ModelProto::decode(&job.model[..]).unwrap().graph.unwrap();
+        assert_eq!(names, graph.output.iter().map(|output| output.name.as_deref()).collect::<Vec<_>>());
+        let tensors: Vec<Tensor> = files.into_iter().map(|file| file.tensor).collect();
+        assert_eq!(Some(&tensors[..]), expectation.outputs());
+    }
+
+    #[test]
     fn what_fits_no_input_is_an_error() {
         let (folder, _) = written("Reshape@14 float[2,3]:default int64[2]{3,2}:default(overridden)");
         let input = folder.path().join("test_data_set_0/input_0.pb");
