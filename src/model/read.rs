@@ -519,7 +519,7 @@ mod tests {
     #[test]
     fn what_no_case_has_is_named() {
         let why = |change: &dyn Fn(&mut ModelProto)| {
-            let case: Case = "a=Shape@21 int8[2]; Reshape int64[1]{1}:initializer a".parse().unwrap();
+            let case: Case = "a=Shape@21 int8[2]; Reshape int64[2]{1,2}:initializer a".parse().unwrap();
             let mut job = job(&case, &case.tensors());
             let mut model = ModelProto::decode(&job.model[..]).unwrap();
             change(&mut model);
@@ -527,7 +527,7 @@ mod tests {
             super::case(&job).map_or_else(|why| why, |read| read.case.to_string())
         };
         let rows: &[Row] = &[
-            (&|_| {}, "a=Shape@21 int8[2]{0,1}; Reshape int64[1]{1}:initializer a"),
+            (&|_| {}, "a=Shape@21 int8[2]{0,1}; Reshape int64[2]{1,2}:initializer a"),
             (&|model| model.opset_import[0].version = Some(29), "the opset is not one of 1 to 28"),
             (&|model| model.opset_import.clear(), "no opset of the default domain"),
             (&|model| model.graph = None, "no graph"),
@@ -552,7 +552,10 @@ mod tests {
             (&|model| graph(model).input[0].name = Some("other".to_owned()), "the input `other` is not fed"),
             (&|model| declare(graph(model), None), "no dims are declared of the graph output `node1`"),
             (&|model| declare(graph(model), Some(&[7])), "`node1` is declared with other dims than it has"),
-            (&|model| declare(graph(model), Some(&[1])), "a=Shape@21 int8[2]{0,1}; Reshape int64[1]{1}:initializer a"),
+            (
+                &|model| declare(graph(model), Some(&[2])),
+                "a=Shape@21 int8[2]{0,1}; Reshape int64[2]{1,2}:initializer a",
+            ),
             (
                 &|model| {
                     let body =
