@@ -125,6 +125,60 @@ fn a_runtime_that_deviates_ends_with_1_and_is_named() {
     assert_eq!(code, Some(1), "{out}");
     assert!(plain(&out).contains("liar/crash WRONG ends its process\n"), "{out}");
     assert!(plain(&out).contains("in-house agrees\n"), "{out}");
+    assert!(out.contains("crosscheck save 'Flatten@28 axis=0 float[1,1,1,1]{0.0}'"), "{out}");
+}
+
+#[test]
+fn a_graph_is_named_as_a_case_and_held_to_the_specification() {
+    let root = tempfile::tempdir().unwrap();
+    let line = "x=float[2,1]{0.0,1.0}:input(symbolic); a=Shape@21 x; a1=Flatten axis=0 x :output(static); Reshape a1 a";
+    let flat = floats(&[0.0, 1.0]).with_dims(vec![1, 2]).unwrap();
+    let whole = floats(&[0.0, 1.0]).with_dims(vec![2, 1]).unwrap();
+    let folder = case(root.path(), "graph", line, Some(&[flat.clone(), whole]));
+    let (code, out, _) = replay(BOTH, &folder, &[]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("the specification demands float[1,2]{0.0,1.0}, float[2,1]{0.0,1.0}\n"), "{out}");
+    assert!(out.contains(&format!("    the case {line}\n")) && !out.contains("crosscheck save"), "{out}");
+    for witness in ["stored output", "in-house", "liar/right"] {
+        assert!(plain(&out).contains(&format!("{witness} agrees\n")), "{out}");
+    }
+    let (_, out, _) = replay(BOTH, &folder, &["--format", "json"]);
+    let json: Value = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!(json["judged"]["case"], line);
+
+    // One node is to be refused, and another is left open.
+    for (name, line, said) in [
+        ("refused", "a=Flatten@13 axis=7 float[2]; Shape a", "demands a refusal (axis-range)"),
+        ("open", "a=Reshape@14 float[2] int64[]{2}; Shape a", "nothing for certain (shape-rank)"),
+    ] {
+        let folder = case(root.path(), name, line, None);
+        let (code, out, _) = replay(BOTH, &folder, &[]);
+        assert!(code == Some(0) && out.contains(said), "{line}: {out}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_graph_can_be_saved() {
+    let root = tempfile::tempdir().unwrap();
+    let line = "a=Flatten@21 axis=0 float[1,1,1,1]{0.0}; Shape a";
+    let folder = case(root.path(), "graph", line, Some(&[Tensor::vector(&[1, 1])]));
+    let (code, out, _) = replay("in-house,liar/crash", &folder, &[]);
+    assert!(code == Some(1) && plain(&out).contains("liar/crash WRONG ends its process\n"), "{out}");
+    assert!(out.contains(&format!("crosscheck save '{line}'\n")), "{out}");
+    // What is stored is shown by no runtime.
+    let wrong = case(root.path(), "wrong", line, Some(&[Tensor::vector(&[1, 2])]));
+    let (code, out, _) = replay("in-house", &wrong, &[]);
+    assert!(code == Some(1) && out.contains("WRONG") && !out.contains("crosscheck save"), "{out}");
+}
+
+#[test]
+fn a_model_that_is_no_case_says_why() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "order", "a=Shape@21 float[2] :output; Size a", None);
+    rewrite(&folder, |proto| proto.graph.as_mut().unwrap().output.reverse());
+    let (code, out, _) = replay(BOTH, &folder, &[]);
+    assert!(code == Some(0) && out.contains("the specification demands int64[]{1}, int64[1]{2}"), "{out}");
+    assert!(out.contains("no case: its graph outputs are in another order than its nodes\n"), "{out}");
 }
 
 #[test]

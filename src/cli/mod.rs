@@ -32,7 +32,7 @@ use comfy_table::{CellAlignment, Table};
 use strum::{EnumMessage, VariantArray};
 
 use crate::case::Case;
-use crate::files::{read_text, reproduce};
+use crate::files::{quoted, read_text, reproduce};
 use crate::finding::Worst;
 use crate::runtime::{self, Limits, OpenError, Row, Runtime, Stop, worker};
 use crate::verdict::Severity;
@@ -279,6 +279,12 @@ fn align_right(table: &mut Table, but: usize) {
     for column in table.column_iter_mut().skip(but) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+}
+
+/// The hint how to save what a case shows that is new.
+fn to_save(case: &Case) -> String {
+    let save = format!("crosscheck save {}", quoted(&case.to_string()));
+    format!("The smallest case that shows what is new, and whether that is known: {save}")
 }
 
 /// A case from its text, or from a file that holds one.

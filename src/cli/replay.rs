@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table};
+use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table, to_save};
 use crate::finding::junit::{failed, skipped};
 use crate::finding::{
     Authority, BY_DESIGN, Came, Ledger, Replay, Terms, Trial, Witness, Worst, backend, one_line, replay,
@@ -144,6 +144,11 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(to, "{}\n    {}", place(replay), in_words(trial))?;
+    if let Some(case) = &trial.case {
+        writeln!(to, "    the case {case}")?;
+    } else if let Some(why) = &trial.no_case {
+        writeln!(to, "    no case: {why}")?;
+    }
     let width = trial.witnesses.iter().map(|witness| witness.name.len()).max().unwrap_or(0);
     for witness in &trial.witnesses {
         let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
@@ -160,6 +165,9 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
     }
     if let Some(note) = &trial.note {
         writeln!(to, "    {note}")?;
+    }
+    if let Some(case) = trial.to_save() {
+        writeln!(to, "    {}", to_save(case))?;
     }
     writeln!(to)
 }

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Write};
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Ending, FailureArguments, RuntimeArguments};
+use super::{Ending, FailureArguments, RuntimeArguments, to_save};
 use crate::case::{Case, MAX_LINE};
-use crate::files::{quoted, read_line};
+use crate::files::read_line;
 use crate::finding::{Ledger, Report, Worst};
 use crate::runtime::Runtime;
 
@@ -61,8 +61,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Format::Text => {
             report.write(&mut out, true)?;
             if report.worst.of_new.is_some() {
-                let save = format!("crosscheck save {}", quoted(&case.to_string()));
-                writeln!(out, "\nThe smallest case that shows what is new, and whether that is known: {save}")?;
+                writeln!(out, "\n{}", to_save(&case))?;
             }
         }
         Format::Json => writeln!(out, "{}", serde_json::to_string(&report)?)?,

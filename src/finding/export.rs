@@ -96,7 +96,7 @@ Each folder holds
 - `model.onnx`, the model;
 - `test_data_set_0/input_K.pb`, a `TensorProto` with the name of the graph input that it is fed to. An input that is an
   initializer too has a default: it is fed, and the default is not to be used, or it is not fed;
-- `test_data_set_0/output_K.pb`, the `TensorProto` that the graph output K is to be, under `{VALID}`;
+- `test_data_set_0/output_K.pb`, the `TensorProto` that the graph output K is to be, with its name, under `{VALID}`;
 - `case.txt`, the same as one line that `crosscheck run` takes, under `{MUST_REFUSE}` with the rule that it breaks.
 
 The outputs are from an implementation that follows the ONNX specification version by version; none is from a runtime.
@@ -117,15 +117,16 @@ In Python, with any backend of the `onnx` package:
         model = onnx.load(folder + \"/model.onnx\")
         inputs = [onnx.load_tensor(path) for path in glob.glob(folder + \"/test_data_set_0/input_*.pb\")]
         feeds = {{fed.name: numpy_helper.to_array(fed) for fed in inputs}}
-        expected = tensor(folder + \"/test_data_set_0/output_0.pb\")
+        places = range(len(model.graph.output))
+        expected = [tensor(f\"{{folder}}/test_data_set_0/output_{{place}}.pb\") for place in places]
         try:
-            output = onnx.reference.ReferenceEvaluator(model).run(None, feeds)[0]
+            outputs = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
         except Exception as error:
             print(\"FAIL\", folder, error)
             continue
-        bits = (lambda array: array.tolist()) if expected.dtype == object else (lambda array: array.tobytes())
-        right = (output.dtype, output.shape, bits(output)) == (expected.dtype, expected.shape, bits(expected))
-        print(\"ok  \" if right else \"FAIL\", folder)
+        bits = lambda array: array.tolist() if array.dtype == object else array.tobytes()
+        same = lambda a, b: (a.dtype, a.shape, bits(a)) == (b.dtype, b.shape, bits(b))
+        print(\"ok  \" if all(map(same, outputs, expected)) else \"FAIL\", folder)
 
 `crosscheck replay {VALID} {MUST_REFUSE}` runs them through every runtime that it knows.
 ",

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{BY_DESIGN, Ledger, Worst, backend};
-use crate::case::describe;
-use crate::model::single;
+use crate::case::{Case, describe};
+use crate::model::read;
 use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
 use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId, execute_once};
@@ -33,7 +33,7 @@ pub struct Replay {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
-    Judged(Trial),
+    Judged(Box<Trial>),
     /// It may be right, but cannot be replayed here: why.
     NotSupported(String),
     /// It is not to be replayed: why.
@@ -45,6 +45,12 @@ pub enum Came {
 /// All that was heard of one data set.
 #[derive(Debug, Serialize)]
 pub struct Trial {
+    /// The case that the model and what it is fed are, if they are one and the specification was consulted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub case: Option<Case>,
+    /// Why they are none, though the specification was consulted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_case: Option<String>,
     /// Who is held to be right.
     pub authority: Authority,
     /// Why no specification was consulted.
@@ -142,7 +148,7 @@ pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>], terms: &Terms) -> 
         Err(error) => return vec![entry(None, failed(error))],
     };
     let replay_one = |data_set: &Path, runtimes: &mut [Box<dyn Runtime>]| match folder.data_set(data_set) {
-        Ok(data) => Came::Judged(Trial::new(data, runtimes, terms.ledger, terms.closeness(path))),
+        Ok(data) => Came::Judged(Box::new(Trial::new(data, runtimes, terms.ledger, terms.closeness(path)))),
         Err(error) => failed(error),
     };
     folder.data_sets.iter().map(|data_set| entry(Some(data_set), replay_one(data_set, runtimes))).collect()
@@ -156,6 +162,12 @@ impl Replay {
 }
 
 impl Trial {
+    /// The case of a data set with which a runtime does something wrong that no known issue explains.
+    pub fn to_save(&self) -> Option<&Case> {
+        let shows_new = |witness: &Witness| witness.is_new && witness.name != STORED;
+        self.case.as_ref().filter(|_| self.witnesses.iter().any(shows_new))
+    }
+
     fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger, closeness: Closeness) -> Trial {
         let demand = runtime::demand(&data.job);
         let mut ids = runtime::ids(runtimes);
@@ -182,7 +194,11 @@ impl Trial {
         let judgements = expectation.as_ref().map(|expectation| judge(expectation, &results));
         let reference = ids.iter().zip(&executions).find(|(_, e)| is_answer(&e.outcome)).map(|(id, _)| id.to_string());
         // Only the operators of the ledger have known issues.
-        let case = single::case(&data.job).filter(|_| authority == Authority::Specification);
+        let (case, no_case) = match (authority, read::case(&data.job)) {
+            (Authority::Specification, Ok(reading)) => (Some(reading.case), None),
+            (Authority::Specification, Err(why)) => (None, Some(why)),
+            _ => (None, None),
+        };
         let rule = expectation.as_ref().and_then(Expectation::rule);
         let mut worst = Worst::default();
         let witnesses: Vec<Witness> = results
@@ -220,6 +236,8 @@ impl Trial {
             .collect();
         let tolerance = Tolerance { rtol: closeness.relative, atol: closeness.absolute };
         Trial {
+            case,
+            no_case,
             authority,
             not_consulted,
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! A case as an ONNX model with the feeds for its graph inputs.
 
 pub mod proto;
-pub mod single;
+pub mod read;
 pub mod tensor_proto;
 pub mod test_data;
 pub mod text;
@@ -184,14 +184,14 @@ impl Part {
                 output,
                 attributes,
             ));
-            let declared = |declares: Declares| {
+            let info = |declares: Declares| {
                 let shape = outlet.dims(declares).map(|dims| declared_shape(output, &dims, declares));
                 value_info(output, outlet.element_type, shape)
             };
             match node.shown {
                 Shown::Hidden => {}
-                Shown::Info(declares) => graph.value_info.push(declared(declares)),
-                Shown::Output(declares) => graph.output.push(declared(declares)),
+                Shown::Info(declares) => graph.value_info.push(info(declares)),
+                Shown::Output(declares) => graph.output.push(info(declares)),
             }
         }
         for &place in &case.passed {
@@ -231,7 +231,9 @@ impl Names {
         if let [node] = &case.nodes[..] {
             let specs = case.version(0).map_or(&[][..], |version| version.inputs);
             let name = |place: usize| {
-                let index = node.inputs.iter().position(|input| *input == Some(Value::Source(place))).unwrap_or(place);
+                let index = node.inputs.iter().position(|input| *input == Some(Value::Source(place)));
+                // What the node does not take has a name that no input has.
+                let Some(index) = index else { return format!("{prefix}source{place}") };
                 specs
                     .get(index)
                     .map_or_else(|| format!("{prefix}input_{index}"), |spec| format!("{prefix}{}", spec.name))

@@ -40,6 +40,9 @@ pub struct GraphProto {
     pub output: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfoProto>,
+    /// `SparseTensorProto`s, serialized: only whether there are any is of interest.
+    #[prost(bytes = "vec", repeated, tag = "15")]
+    pub sparse_initializer: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -107,7 +110,12 @@ pub struct TensorProto {
     pub double_data: Vec<f64>,
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
+    #[prost(int32, optional, tag = "14")]
+    pub data_location: Option<i32>,
 }
+
+/// The number of `TensorProto.DataLocation` that says that the elements are in another file.
+pub const EXTERNAL: i32 = 1;
 
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct ValueInfoProto {

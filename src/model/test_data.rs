@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::iter::repeat;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -172,16 +173,18 @@ impl Folder {
     }
 }
 
-/// Writes a job in the layout, with the outputs that are to come of it if any are.
+/// Writes a job in the layout, with the outputs that are to come of it if any are, each under the name of its graph output.
 ///
 /// # Errors
-/// If a file cannot be written.
+/// If a file cannot be written, or the job has no model.
 pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result<()> {
     write_whole(&folder.join(MODEL), &job.model)?;
     let data_set = folder.join(format!("{DATA_SET}0"));
     fs::create_dir_all(&data_set)?;
+    let graph = ModelProto::decode(&job.model[..]).map_err(io::Error::other)?.graph.unwrap_or_default();
+    let names = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).chain(repeat(""));
     let inputs = job.feeds(0).map(|(name, tensor)| (INPUT, name, tensor));
-    let outputs = outputs.unwrap_or_default().iter().map(|tensor| (OUTPUT, "output", tensor));
+    let outputs = names.zip(outputs.unwrap_or_default()).map(|(name, tensor)| (OUTPUT, name, tensor));
     for numbered in [inputs.collect::<Vec<_>>(), outputs.collect()] {
         for (index, (kind, name, tensor)) in numbered.into_iter().enumerate() {
             let proto = tensor_proto::write(name, tensor, Encoding::Raw);
@@ -320,6 +323,22 @@ mod tests {
                 assert_eq!(read_back(folder.path()).unwrap(), job, "{line}");
             }
         }
+    }
+
+    #[test]
+    fn each_output_has_a_file_and_the_name_of_its_graph_output() {
+        let case: Case = "x=float[2]:output; a=Shape@21 x :output; a1=Flatten x; Reshape a1 a".parse().unwrap();
+        let (folder, tensors) = (tempfile::tempdir().unwrap(), case.tensors());
+        let job = job(&case, &tensors);
+        let expectation = case.expectation(&tensors);
+        write(folder.path(), &job, expectation.outputs()).unwrap();
+        let files: Vec<TensorFile> = super::tensors(&folder.path().join("test_data_set_0"), OUTPUT, 3..=3).unwrap();
+        let names: Vec<Option<&str>> = files.iter().map(|file| file.name.as_deref()).collect();
+        assert_eq!(names, [Some("node0"), Some("node2"), Some("source0")]);
+        let graph = ModelProto::decode(&job.model[..]).unwrap().graph.unwrap();
+        assert_eq!(names, graph.output.iter().map(|output| output.name.as_deref()).collect::<Vec<_>>());
+        let tensors: Vec<Tensor> = files.into_iter().map(|file| file.tensor).collect();
+        assert_eq!(Some(&tensors[..]), expectation.outputs());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{
     Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage, Supply,
 };
 use crate::model::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, attribute_type};
+use crate::model::read::{self, Reading};
 use crate::model::{Job, read_attribute, tensor_proto};
 use crate::operator::{Expectation, NEWEST_OPSET, Operator, Rule, may_be_constant};
 use crate::tensor::Tensor;
@@ -76,10 +77,18 @@ fn run<'a>(model: &'a Model, feeds: impl Iterator<Item = (&'a str, &'a Tensor)>)
     Ok(Execution::answer(outputs.into_iter().map(Output::new).collect(), declared))
 }
 
-/// What the specification demands of the first run of a job. It is consulted where every node is of an operator that is implemented here,
-/// and where one that is not defined stands alone: an error says why it was not.
+/// What the specification demands of the first run of a job. It is consulted where the model is a case; and elsewhere where every
+/// node is of an operator that is implemented here, and one that is not defined stands alone: an error says why it was not.
 pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
-    let (graph, opset) = read(&job.model)?;
+    match read::case(job) {
+        Ok(Reading { case, tensors }) => Ok(case.expectation(&tensors)),
+        Err(_) => by_node(job),
+    }
+}
+
+/// The same of a model that is no case.
+fn by_node(job: &Job) -> Result<Expectation, String> {
+    let (graph, opset) = decode(&job.model)?;
     if opset > NEWEST_OPSET {
         return Err(format!("opset {opset} is newer than {NEWEST_OPSET}, the newest that is known here"));
     }
@@ -124,7 +133,7 @@ fn rule_on_the_graph(Model { graph, opset, constants }: &Model) -> Option<Rule> 
 
 impl Model {
     fn read(model: &[u8]) -> Result<Model, String> {
-        let (graph, opset) = read(model)?;
+        let (graph, opset) = decode(model)?;
         Ok(Model { constants: constants(&graph)?, graph, opset })
     }
 
@@ -141,7 +150,7 @@ fn nodes(graph: &GraphProto) -> impl Iterator<Item = &NodeProto> {
 }
 
 /// The graph of a model, and its opset.
-fn read(model: &[u8]) -> Result<(GraphProto, u8), String> {
+fn decode(model: &[u8]) -> Result<(GraphProto, u8), String> {
     let model = ModelProto::decode(model).map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
     let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;

@@ -1,5 +1,7 @@
 //! A runtime for tests: right, but for the faults that are planted in it.
 
+use std::collections::HashSet;
+
 use prost::Message;
 
 use super::{
@@ -164,24 +166,30 @@ impl Liar {
     }
 }
 
-/// The job of each output of a model: the node that gives it, and what that node is given.
+/// The job of each output of a model: the nodes that it needs, and what these are given.
 fn by_output(job: &Job) -> Vec<Job> {
     let Ok(model) = ModelProto::decode(&job.model[..]) else { return vec![] };
     let Some(graph) = &model.graph else { return vec![] };
     let of = |output: &ValueInfoProto| {
-        let gives = |node: &&NodeProto| output.name.as_ref().is_some_and(|name| node.output.contains(name));
-        let node = graph.node.iter().find(gives)?;
-        let is_needed = |name: Option<&str>| name.is_some_and(|name| node.input.iter().any(|input| input == name));
+        let mut needed: HashSet<&str> = output.name.as_deref().into_iter().collect();
+        let gives =
+            |node: &NodeProto, names: &HashSet<&str>| node.output.iter().any(|name| names.contains(name.as_str()));
+        for node in graph.node.iter().rev() {
+            if gives(node, &needed) {
+                needed.extend(node.input.iter().map(String::as_str));
+            }
+        }
+        let is_needed = |name: Option<&str>| name.is_some_and(|name| needed.contains(name));
         let mut part = graph.clone();
-        part.node.retain(|other| other == node || is_needed(other.output.first().map(String::as_str)));
+        part.node.retain(|node| gives(node, &needed));
         part.initializer.retain(|tensor| is_needed(tensor.name.as_deref()));
         part.input.retain(|info| is_needed(info.name.as_deref()));
         part.output = vec![output.clone()];
         let feeds = job.inputs.iter().cloned().zip(job.runs[0].iter().cloned());
         let model = ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec();
-        Some(Job::once(model, feeds.filter(|(name, _)| is_needed(Some(name)))))
+        Job::once(model, feeds.filter(|(name, _)| is_needed(Some(name))))
     };
-    graph.output.iter().filter_map(of).collect()
+    graph.output.iter().map(of).collect()
 }
 
 pub(crate) fn is(job: &Job, operator: &str) -> bool {
