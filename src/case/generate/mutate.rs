@@ -53,7 +53,7 @@ impl Generator {
 
     /// A case that is simpler than the given one, or the same if there is none.
     pub fn simplify(&self, case: &Case, seed: u64) -> Case {
-        let Some(mut simpler) = case.single() else { return case.clone() };
+        let Some(mut simpler) = case.single() else { return self.simplify_graph(case, seed) };
         match Session::new().seed(seed).shrink(true).mutate_with(&mut Mutator, &mut simpler) {
             Ok(()) if self.takes(&simpler) => simpler.into(),
             _ => case.clone(),

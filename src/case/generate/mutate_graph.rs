@@ -1,4 +1,6 @@
 //! Mutation of a graph: of one of its nodes by itself, or of what joins them.
+//!
+//! Like that of a node it is total.
 
 use arbitrary::{Result, Unstructured};
 use mutatis::Session;
@@ -7,7 +9,7 @@ use super::graph::{Sketch, shown};
 use super::mutate::{MAX_ELEMENTS, Mutator, TRIES};
 use super::{Generator, contents, entropy, wiring};
 use crate::case::notation::MAX_NODES;
-use crate::case::{Case, Contents, Encoding, Value, Wiring};
+use crate::case::{Case, Contents, Encoding, Value, Wiring, shrink};
 use crate::operator::Expectation;
 use crate::tensor::element_count;
 
@@ -25,6 +27,7 @@ impl Generator {
             // Bytes that run out are drawn as zeros, so this never fails.
             if let Ok(Some(mutated)) = self.changed(case, &mut Unstructured::new(&bytes), seed.wrapping_add(attempt))
                 && mutated != *case
+                && mutated.nodes.len() >= case.nodes.len().min(2)
                 && self.takes_graph(&mutated)
             {
                 return mutated;
@@ -33,11 +36,24 @@ impl Generator {
         self.graph_case(seed, 0, DRAWN).case
     }
 
+    /// A graph that is simpler than the given one, or the same if there is none.
+    pub(super) fn simplify_graph(&self, case: &Case, seed: u64) -> Case {
+        let mut simpler = shrink::candidates(case);
+        if case.nodes.len() > 1 {
+            let mut shorter = case.clone();
+            shorter.nodes.pop();
+            simpler.push(settled(shorter));
+        }
+        simpler.retain(|case| self.takes_graph(case));
+        let count = simpler.len() as u64;
+        if count == 0 { case.clone() } else { simpler.swap_remove(usize::try_from(seed % count).unwrap_or(0)) }
+    }
+
     /// Whether a graph is of this generator's operators, and small.
     fn takes_graph(&self, case: &Case) -> bool {
         let counts = case.sources.iter().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
         self.is_of(case)
-            && (2..=MAX_NODES).contains(&case.nodes.len())
+            && (1..=MAX_NODES).contains(&case.nodes.len())
             && counts.fold(0, usize::saturating_add) <= MAX_ELEMENTS
             && case.sources.iter().all(|operand| operand.check_limits().is_ok())
             && case.outputs().next().is_some()
