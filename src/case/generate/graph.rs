@@ -16,7 +16,7 @@ use super::{Draft, ENOUGH, Generated, Generator, Intent, contents, entropy, has_
 use crate::case::notation::MAX_NODES;
 use crate::case::{Case, Declared, Declares, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Answer, Attribute, Expectation, Operator, Rule, Version, may_be_constant};
-use crate::tensor::{ElementType, Tensor, element_count};
+use crate::tensor::{ElementType, Tensor, product};
 
 /// Bytes of randomness for one graph.
 const ENTROPY: usize = 4096;
@@ -109,9 +109,10 @@ impl Generator {
     /// None in practice: values that have run out are drawn as zeros.
     pub fn graph(&self, u: &mut Unstructured, nodes: RangeInclusive<u8>) -> Result<Generated> {
         let wanted = usize::from(int(u, nodes)?);
-        let intent = match int(u, 0..=99)? {
-            0..=77 => Intent::Valid,
-            78..=95 => Intent::Rule(*u.choose(&self.rules_on_nodes())?),
+        // A byte in all its values, so that the shares are exact.
+        let intent = match int(u, 0..=255)? {
+            0..=199 => Intent::Valid,
+            200..=245 => Intent::Rule(*u.choose(&self.rules_on_nodes())?),
             _ => Intent::Wild,
         };
         let callee = self.callee_for(u, intent)?;
@@ -382,7 +383,7 @@ impl<'a> Sketch<'a> {
                 let dims = result(planned.tensor()).map(|output| output.dims().to_vec());
                 let target = dims.as_deref().map(Tensor::vector).filter(suits);
                 if let (Some(dims), Some(target)) = (dims, target)
-                    && let Some(value) = self.measured(u, dims, &target)?
+                    && let Some(value) = self.measured(u, &dims, &target)?
                 {
                     return Ok(value);
                 }
@@ -406,10 +407,10 @@ impl<'a> Sketch<'a> {
     }
 
     /// A node that computes a target shape from the dims of a new source, which are what the target asks for.
-    fn measured(&mut self, u: &mut Unstructured, dims: Vec<i64>, target: &Tensor) -> Result<Option<Value>> {
+    fn measured(&mut self, u: &mut Unstructured, dims: &[i64], target: &Tensor) -> Result<Option<Value>> {
         let gives = |(operator, version): &Callee| {
             let element_type = version.element_types.first().copied().unwrap_or(ElementType::Float);
-            let tensor = Operand::new(element_type, dims.clone()).tensor();
+            let tensor = Operand::new(element_type, dims.to_vec()).tensor();
             operator.evaluate(self.opset, &[], &[Some(tensor)]) == Expectation::Defined(vec![target.clone()])
         };
         let callees: Vec<Callee> = self.callees().into_iter().filter(gives).collect();
@@ -417,7 +418,7 @@ impl<'a> Sketch<'a> {
             return Ok(None);
         }
         let callee = *u.choose(&callees)?;
-        let operand = Operand { wiring: wiring(u)?, ..Operand::new(*u.choose(callee.1.element_types)?, dims.clone()) };
+        let operand = Operand { wiring: wiring(u)?, ..Operand::new(*u.choose(callee.1.element_types)?, dims.to_vec()) };
         let source = self.add_source(u, operand)?;
         Ok(Some(self.add_node(callee, vec![], vec![Some(source)], Some(target.clone()))))
     }
@@ -504,7 +505,7 @@ impl<'a> Sketch<'a> {
             let Some(Some(operand)) = draft.operands.first().cloned().filter(|_| is_other) else {
                 return Ok((draft, data));
             };
-            if element_count(&operand.dims).is_some_and(|count| count <= MAX_DRAWN.unsigned_abs() as usize) {
+            if product(operand.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into()) {
                 data = self.add_source(u, operand)?;
                 return Ok((draft, data));
             }
