@@ -567,7 +567,14 @@ fn a_graph_is_a_small_line_without_dead_nodes() {
 fn a_seed_gives_the_same_graphs_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..6).map(|index| generator.graph_case(SEED, index, 2..=6).case.to_string()).collect();
-    insta::assert_snapshot!(lines.join("\n"), @"");
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    x=float[128,1,32]:random(38193):initializer(typed); a=Size@5 x; a1=Size a :info; a2=Reshape a1 int64[3]{1,1,1}:input(symbolic) :output; Flatten axis=0 x
+    a=Shape@8 string[3,128]:default :info(rank); a1=Size a; a2=Size a1; a3=Size a2 :output; a4=Shape a1; Reshape a3 a4
+    x2=int64[1,0,1]{}:initializer(typed); x3=int64[1]{-1}:constant(typed); a=Reshape@24 allowzero=1 float8e8m0[64,1] int64[4]{2,4,4,2}:initializer(typed) :info; a1=Size a :output(rank); a2=Reshape allowzero=1 x2 x3 :info(rank); a3=Reshape a1 a2; a4=Reshape allowzero=1 a3 a2 :output; Reshape allowzero=1 x2 x3 :output(static)
+    x=int16[4,128]:special:output; a=Flatten@24 axis=2 x :output; a1=Reshape int64[4]{0,16,2,-1}:initializer int64[1]{4}:initializer :output(rank); a2=Reshape allowzero=0 x a1; a3=Size a2 :output(rank); Reshape allowzero=1 x int64[2]{4,128}
+    a=Shape@1 int16[127]:special:input(symbolic) :output; a1=Shape a; a2=Shape a1 :info(rank); Shape a2 :output(static)
+    x=float[0]; a=Shape@23 x :info(rank); a1=Reshape allowzero=1 x a :output; a2=Reshape int64[1,1]{-1}:initializer(typed) int64[1]{1}:initializer; a3=Reshape allowzero=0 a1 a2; a4=Reshape allowzero=1 a3 a :output(rank); Reshape allowzero=4294967297 a4 int64[2]{0,7}:default(overridden)
+    ");
 }
 
 #[test]
