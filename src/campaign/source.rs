@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::case::space::Bounds;
-use crate::case::{Case, Generated, Generator, catalogue};
+use crate::case::{Case, Generated, Generator, Nodes, catalogue};
 
 /// Cases by number. The same number is the same case on every machine.
 pub trait Source: Sync {
@@ -20,7 +20,7 @@ const ROW: u64 = 32;
 /// The catalogue of edge cases, and then what a seed gives, without end.
 ///
 /// It is made of rows. What follows on the first case of a row that leaves open what it is fed, up to the end of the row, has
-/// the model of that case.
+/// the model of that case. If there are to be graphs beside cases of one node, they are every other row; each has its own model.
 #[derive(Debug)]
 pub struct Stream {
     catalogue: Vec<Case>,
@@ -28,6 +28,7 @@ pub struct Stream {
     seed: u64,
     /// The number of cases in a row.
     row: u64,
+    nodes: Nodes,
 }
 
 /// A row as far as it was drawn.
@@ -42,7 +43,7 @@ impl Stream {
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.is_of(case));
-        Stream { catalogue: first.chain(listed).collect(), generator, seed, row: ROW }
+        Stream { catalogue: first.chain(listed).collect(), generator, seed, row: ROW, nodes: Nodes::ONE }
     }
 
     /// The same where each case is drawn with a model of its own.
@@ -51,9 +52,19 @@ impl Stream {
         Stream { row: 1, ..self }
     }
 
+    /// The same of cases that have so many nodes; those that come first are left out where they have more or fewer.
+    #[must_use]
+    pub fn with_nodes(self, nodes: Nodes) -> Stream {
+        let catalogue = self.catalogue.into_iter().filter(|case| nodes.has(case)).collect();
+        Stream { catalogue, nodes, ..self }
+    }
+
     /// A case of the generator, whose row may be at hand.
     fn drawn(&self, index: u64, row: &mut Row) -> Generated {
         let first = index - index % self.row;
+        if let Some(nodes) = self.nodes.of_graphs().filter(|_| !self.nodes.has_one() || index / self.row % 2 == 1) {
+            return self.generator.graph_case(self.seed, index, nodes);
+        }
         if row.first != first || row.next > index {
             *row = Row { first, next: first, open: None };
         }
@@ -226,6 +237,47 @@ mod tests {
         for place in [5, 17, 4099, 7999] {
             assert_eq!(stream.cases(&indices[place..=place])[0].case, cases[place].case);
         }
+    }
+
+    fn lines(stream: &Stream, indices: std::ops::Range<u64>) -> Vec<String> {
+        let cases = stream.cases(&indices.collect::<Vec<u64>>());
+        cases.into_iter().map(|generated| generated.case.to_string()).collect()
+    }
+
+    #[test]
+    fn graphs_are_every_other_row_beside_single_nodes_or_all_there_is() {
+        let stream = |nodes: &str| {
+            let known: Case = "a=Shape@21 float[2]; Size a".parse().unwrap();
+            let stream = Stream::new(Generator::default(), 7, vec![known]);
+            let nodes: Nodes = nodes.parse().unwrap();
+            (stream.with_nodes(nodes), nodes)
+        };
+        let (single, _) = stream("1");
+        assert!(single.catalogue.iter().all(|case| case.nodes.len() == 1) && single.catalogue.len() > 100);
+        let ((mixed, _), first) = (stream("1..6"), 10 * ROW + single.catalogue.len() as u64);
+        assert_eq!(mixed.catalogue.len(), single.catalogue.len() + 1);
+        let (rows, of_one) = (lines(&mixed, first..first + 40 * ROW), |line: &String| !line.contains("; "));
+        let share = rows.iter().filter(|line| of_one(line)).count();
+        assert_eq!(share, rows.len() / 2);
+        let (graphs, nodes) = stream("2..4");
+        assert_eq!(graphs.catalogue.len(), 1);
+        let generated = graphs.cases(&(0..500).collect::<Vec<u64>>());
+        assert!(generated.iter().all(|generated| nodes.has(&generated.case)));
+        assert_divided(&mixed, 1003);
+    }
+
+    #[test]
+    fn numbers_of_nodes_are_a_number_or_a_range() {
+        for (text, written) in [("1", "1"), ("1..1", "1"), ("2..6", "2..6"), ("8", "8"), ("1..=6", "1..6")] {
+            assert_eq!(text.parse::<Nodes>().unwrap().to_string(), written);
+        }
+        for wrong in ["0", "0..3", "3..2", "1..9", "", "a", "1.."] {
+            assert!(wrong.parse::<Nodes>().is_err(), "{wrong}");
+        }
+        let nodes: Nodes = "2..6".parse().unwrap();
+        assert_eq!(serde_json::to_string(&nodes).unwrap(), "[2,6]");
+        assert_eq!(serde_json::from_str::<Nodes>("[2,6]").unwrap(), nodes);
+        assert!(serde_json::from_str::<Nodes>("[2,9]").is_err());
     }
 
     /// Holds the shards of a source against its first cases.

@@ -4,12 +4,15 @@
 //! is held against the in-house implementation, so a case always carries what the specification really says of it.
 
 mod feeds;
+mod graph;
 mod mutate;
+mod mutate_graph;
 mod values;
 
 use std::ops::{Range, RangeInclusive};
 
 use arbitrary::{Arbitrary, Unstructured};
+pub use graph::Nodes;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -57,10 +60,10 @@ const ENTROPY: usize = 768;
 const ENOUGH: &str = "drawing never needs more than it is given";
 
 /// The randomness of case `index` of a seed.
-fn entropy(seed: u64, index: u64) -> [u8; ENTROPY] {
+fn entropy<const BYTES: usize>(seed: u64, index: u64) -> [u8; BYTES] {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     rng.set_stream(index);
-    let mut entropy = [0; ENTROPY];
+    let mut entropy = [0; BYTES];
     rng.fill_bytes(&mut entropy);
     entropy
 }
@@ -105,7 +108,7 @@ impl Generator {
 
     /// Case `index` of the stream of a seed: the same on every machine.
     pub fn case(&self, seed: u64, index: u64) -> Generated {
-        self.draw(&mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH)
+        self.draw(&mut Unstructured::new(&entropy::<ENTROPY>(seed, index))).expect(ENOUGH)
     }
 
     /// A case from fuzzer bytes or any other source of randomness.

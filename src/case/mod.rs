@@ -21,7 +21,7 @@ mod variants;
 pub use complications::complications;
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
-pub use generate::{Generated, Generator, Intent};
+pub use generate::{Generated, Generator, Intent, Nodes};
 pub use graph::{Declares, Node, Outlet, Shown, Value};
 pub use notation::{MAX_LINE, MAX_NODES, ParseCaseError, describe};
 pub use single::{Call, Single};

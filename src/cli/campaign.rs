@@ -12,7 +12,7 @@ use crate::campaign::{
     self, CheckpointError, Header, Kept, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Shard, Sharded,
     Source, Statistics, Stream, Trigger,
 };
-use crate::case::Generator;
+use crate::case::{Generator, Nodes};
 use crate::finding::{Known, Ledger, Probe, time_to_triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::RuntimeId;
@@ -36,6 +36,10 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
+    /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    /// [default: 1]
+    #[arg(long, value_name = "N..M")]
+    nodes: Option<Nodes>,
     #[command(flatten)]
     common: Common,
 }
@@ -81,8 +85,9 @@ impl Common {
 }
 
 impl Arguments {
-    /// The seed, the operators and the limits: what is not given is as it was in the campaign that is gone on with.
-    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Limits) {
+    /// The seed, the operators, the numbers of nodes and the limits: what is not given is as it was in the campaign that is gone
+    /// on with.
+    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Nodes, Limits) {
         let source = kept.map_or(&Value::Null, |kept| &kept.header.source);
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
         let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -90,7 +95,8 @@ impl Arguments {
         let operators = [self.operator.clone(), theirs, OPERATORS.to_vec()].into_iter().find(|list| !list.is_empty());
         let limits = kept.map(|kept| kept.limits).unwrap_or_default();
         let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
-        (seed, operators.unwrap_or_default(), limits)
+        let nodes = self.nodes.or_else(|| serde_json::from_value(source["nodes"].clone()).ok()).unwrap_or_default();
+        (seed, operators.unwrap_or_default(), nodes, limits)
     }
 }
 
@@ -99,18 +105,27 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 }
 
 /// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
-pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64) -> Stream {
+pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64, nodes: Nodes) -> Stream {
     let known = ledger.entries.iter().map(Known::case).collect();
-    Stream::new(Generator::new(operators), seed, known)
+    Stream::new(Generator::new(operators), seed, known).with_nodes(nodes)
+}
+
+/// The stream of a campaign as its checkpoint tells it from others. Cases of one node, the default, are not mentioned.
+fn described(seed: u64, operators: &[&'static Operator], nodes: Nodes) -> Value {
+    let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
+    let mut described = json!({ "seed": seed, "operators": names });
+    if nodes != Nodes::ONE {
+        described["nodes"] = json!(nodes);
+    }
+    described
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let opened = arguments.common.checkpoint()?;
-    let (seed, operators, limits) = arguments.with(opened.kept());
-    let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
-    let described = json!({ "seed": seed, "operators": names });
+    let (seed, operators, nodes, limits) = arguments.with(opened.kept());
+    let described = described(seed, &operators, nodes);
     let ledger = Ledger::load()?;
-    let source = stream(&ledger, operators, seed);
+    let source = stream(&ledger, operators, seed, nodes);
     let shard = arguments.common.shard(&opened);
     let what = if shard == Shard::WHOLE { format!("Seed {seed}") } else { format!("Seed {seed}, shard {shard}") };
     let plan = Planned { source: &source, described, shard, from: 0, limits, what };

@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, Write};
 use super::Ending;
 use super::campaign::{operator, stream};
 use crate::campaign::Source;
+use crate::case::Nodes;
 use crate::finding::Ledger;
 use crate::operator::{OPERATORS, Operator};
 
-/// Print the cases that a campaign of the same seed and operators runs, one a line
+/// Print the cases that a campaign of the same seed, operators and `--nodes` runs, one a line
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck cases --seed 7 --cases 1000 | crosscheck run -")]
 pub(super) struct Arguments {
@@ -21,6 +22,9 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
+    /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    #[arg(long, value_name = "N..M", default_value_t = Nodes::ONE)]
+    nodes: Nodes,
     /// Write out every element, in place of `:random(7)`, `:special` and those that count up
     #[arg(long)]
     elements: bool,
@@ -31,7 +35,7 @@ const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
-    let source = stream(&Ledger::load()?, operators, arguments.seed);
+    let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.nodes);
     let mut out = BufWriter::new(io::stdout().lock());
     for first in (0..arguments.cases).step_by(AT_A_TIME) {
         let indices = (first..arguments.cases).take(AT_A_TIME);

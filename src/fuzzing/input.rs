@@ -5,6 +5,7 @@ use std::str;
 
 use arbitrary::{Arbitrary, Unstructured};
 
+use super::{GRAPH, takes};
 use crate::case::{Case, Generator};
 use crate::files::reproduce;
 use crate::operator::OPERATORS;
@@ -44,16 +45,31 @@ fn generator(target: &str) -> Generator {
     if own.is_empty() { Generator::default() } else { Generator::new(own) }
 }
 
+/// A case of the target, drawn.
+fn drawn(generator: &Generator, target: &str, seed: u32) -> Case {
+    let generated = match target {
+        GRAPH => generator.graph_case(seed.into(), 0, 2..=6),
+        _ => generator.case(seed.into(), 0),
+    };
+    generated.case
+}
+
+/// The case that bytes are, if it is one of the target. Those of one node are no graphs, whatever is changed in them; but where
+/// the operator is another, a mutation makes it one of the target.
+fn of_target(target: &str, bytes: &[u8]) -> Option<Case> {
+    read(bytes).filter(|case| target != GRAPH || takes(target, case))
+}
+
 /// Mutates the input in the first `size` bytes of `data`, and gives the new size, at most `max_size`. It is total: from
 /// bytes that are no case it draws one.
 pub fn mutate(target: &str, data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let generator = generator(target);
-    let case = read(&data[..size.min(data.len())]);
+    let case = of_target(target, &data[..size.min(data.len())]);
     let mutated = match &case {
         // It is to shrink.
         Some(case) if max_size < size => generator.simplify(case, seed.into()),
         Some(case) => generator.mutate(case, seed.into()),
-        None => generator.case(seed.into(), 0).case,
+        None => drawn(&generator, target, seed),
     };
     write(&generator, mutated, data, max_size, seed)
 }
@@ -61,10 +77,10 @@ pub fn mutate(target: &str, data: &mut [u8], size: usize, max_size: usize, seed:
 /// Writes a case made of parts of two to `out`, and gives its size. Where one is no case, the other is mutated.
 pub fn cross_over(target: &str, first: &[u8], second: &[u8], out: &mut [u8], seed: u32) -> usize {
     let generator = generator(target);
-    let crossed = match (read(first), read(second)) {
+    let crossed = match (of_target(target, first), of_target(target, second)) {
         (Some(first), Some(second)) => generator.cross_over(&first, &second, seed.into()),
         (Some(case), None) | (None, Some(case)) => generator.mutate(&case, seed.into()),
-        (None, None) => generator.case(seed.into(), 0).case,
+        (None, None) => drawn(&generator, target, seed),
     };
     let max_size = out.len();
     write(&generator, crossed, out, max_size, seed)

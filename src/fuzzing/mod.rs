@@ -31,7 +31,7 @@ use guidance::{Observation, Seen};
 
 /// A fuzz target at work.
 struct Fuzzer {
-    /// Such as `reshape`; `any` is every operator.
+    /// Such as `reshape`; `any` is every operator, and `graph` cases of several nodes.
     target: &'static str,
     settings: Settings,
     runtimes: Vec<Box<dyn Runtime>>,
@@ -199,18 +199,24 @@ fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Whether a case is of an operator of the target.
+/// Whether a case is one of the target.
 fn takes(target: &str, case: &Case) -> bool {
+    if target == GRAPH {
+        return case.nodes.len() > 1;
+    }
     target == ANY || case.nodes.iter().all(|node| node.operator.name.eq_ignore_ascii_case(target))
 }
 
 /// The target of every operator.
 const ANY: &str = "any";
 
-/// Every target: the operators, and all of them together.
+/// The target of cases of two nodes or more.
+const GRAPH: &str = "graph";
+
+/// Every target: the operators, all of them together, and graphs.
 pub fn targets() -> Vec<String> {
     let operators = OPERATORS.iter().map(|operator| operator.name.to_lowercase());
-    operators.chain([ANY.to_owned()]).collect()
+    operators.chain([ANY, GRAPH].map(str::to_owned)).collect()
 }
 
 /// Opens runtimes, and the one with a planted fault if there is to be one.

@@ -3,14 +3,14 @@
 use arbitrary::{Result, Unstructured};
 
 use super::values::{self, MAX_DRAWN};
-use super::{ENOUGH, Generated, Intent, entropy};
+use super::{ENOUGH, ENTROPY, Generated, Intent, entropy};
 use crate::case::{Declared, Fed, Operand, Single, Wiring};
 use crate::operator::{AttributeValue, Expectation, Role};
 use crate::tensor::product;
 
 /// The highest rank of the data where a model has several cases: beyond it, one case may take a runtime as long as a thousand
 /// others.
-const MAX_RANK: usize = 12;
+pub(super) const MAX_RANK: usize = 12;
 
 /// The most elements that most data has which is drawn for a model that is there: with more, copying them is all that takes
 /// time.
@@ -37,7 +37,7 @@ impl Generated {
     /// Single `index` of a seed if it is to have the model of this one, which is open. Most such cases are valid.
     pub fn relative(&self, seed: u64, index: u64) -> Generated {
         let Some(single) = self.case.single() else { return self.clone() };
-        let case = fed_otherwise(&single, &mut Unstructured::new(&entropy(seed, index))).expect(ENOUGH);
+        let case = fed_otherwise(&single, &mut Unstructured::new(&entropy::<ENTROPY>(seed, index))).expect(ENOUGH);
         let given = Generated::given(case.into());
         let intent = if matches!(given.expectation, Expectation::Defined(_)) { Intent::Valid } else { Intent::Wild };
         Generated { intent, ..given }

@@ -33,15 +33,15 @@ const MOVES: &[(u32, Move)] = &[
 ];
 
 /// Elements that a mutated case may have in all: more only costs time.
-const MAX_ELEMENTS: usize = 1 << 14;
+pub(super) const MAX_ELEMENTS: usize = 1 << 14;
 /// Changes that are tried before a case is drawn anew.
-const TRIES: u64 = 8;
+pub(super) const TRIES: u64 = 8;
 
 impl Generator {
     /// A mutated case. It is drawn anew if no change will do.
     pub fn mutate(&self, case: &Case, seed: u64) -> Case {
         let mut session = Session::new().seed(seed);
-        let Some(single) = case.single() else { return self.case(seed, 0).case };
+        let Some(single) = case.single() else { return self.mutate_graph(case, seed) };
         for _ in 0..TRIES {
             let mut mutated = single.clone();
             if session.mutate_with(&mut Mutator, &mut mutated).is_ok() && mutated != single && self.takes(&mutated) {
@@ -53,7 +53,7 @@ impl Generator {
 
     /// A case that is simpler than the given one, or the same if there is none.
     pub fn simplify(&self, case: &Case, seed: u64) -> Case {
-        let Some(mut simpler) = case.single() else { return case.clone() };
+        let Some(mut simpler) = case.single() else { return self.simplify_graph(case, seed) };
         match Session::new().seed(seed).shrink(true).mutate_with(&mut Mutator, &mut simpler) {
             Ok(()) if self.takes(&simpler) => simpler.into(),
             _ => case.clone(),
@@ -91,7 +91,7 @@ impl Generator {
 }
 
 /// Mutates a case by one of [`MOVES`], or takes one step of the minimizer if it is to shrink.
-struct Mutator;
+pub(super) struct Mutator;
 
 impl Mutate<Single> for Mutator {
     fn mutate(&mut self, candidates: &mut Candidates, case: &mut Single) -> mutatis::Result<()> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use prost::Message;
 
 use super::*;
+use crate::case::{Declares, Node, Shown, Value};
 use crate::model;
 use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
 use crate::tensor::product;
@@ -365,4 +366,247 @@ fn a_seed_gives_the_same_cases_for_ever() {
     Reshape@24 int8[1,4]:special:initializer(typed) int64[1]{-1}:input(shared)
     Shape@14 float16[]:initializer(typed)
     ");
+}
+
+const GRAPHS: u64 = 3000;
+
+fn graphs() -> impl Iterator<Item = Generated> {
+    let generator = Generator::default();
+    (0..GRAPHS).map(move |index| generator.graph_case(SEED, index, 2..=6))
+}
+
+/// A pattern in a graph: whether a case has it.
+type Pattern = (&'static str, fn(&Generated) -> bool);
+
+/// Whether a node of one operator takes the output of a node of another in an input.
+fn joins(case: &Case, taker: &str, input: usize, giver: &str) -> bool {
+    case.nodes.iter().any(|node| node.operator.name == taker && given_by(case, node, input) == Some(giver))
+}
+
+/// The operator whose output a node takes in an input.
+fn given_by(case: &Case, node: &Node, input: usize) -> Option<&'static str> {
+    match node.inputs.get(input) {
+        Some(Some(Value::Output { node, .. })) => Some(case.nodes[*node].operator.name),
+        _ => None,
+    }
+}
+
+/// The nodes that take a value.
+fn takers(case: &Case, value: Value) -> usize {
+    case.nodes.iter().filter(|node| node.inputs.contains(&Some(value))).count()
+}
+
+fn shows(generated: &Generated, holds: impl Fn(Shown) -> bool) -> bool {
+    generated.case.nodes.iter().any(|node| holds(node.shown))
+}
+
+/// All values that a node needs, whether it takes them or a node before it does.
+fn ancestors(case: &Case, node: usize) -> BTreeSet<Value> {
+    let mut all = BTreeSet::new();
+    for &value in case.nodes[node].inputs.iter().flatten() {
+        all.insert(value);
+        if let Value::Output { node, .. } = value {
+            all.extend(ancestors(case, node));
+        }
+    }
+    all
+}
+
+/// Whether two inputs of a node are of different nodes that both need one value.
+fn is_diamond(case: &Case, node: &Node) -> bool {
+    let [Some(Value::Output { node: first, .. }), Some(Value::Output { node: second, .. })] = node.inputs[..] else {
+        return false;
+    };
+    first != second && !ancestors(case, first).is_disjoint(&ancestors(case, second))
+}
+
+/// Whether a target shape is the Shape of a value that is not the data, and not that from which the data was made.
+fn is_shape_of_another(case: &Case, node: &Node) -> bool {
+    let [Some(data), Some(Value::Output { node: shape, .. })] = node.inputs[..] else { return false };
+    case.nodes[shape].operator.name == "Shape" && case.nodes[shape].inputs[0] != Some(data)
+}
+
+const PATTERNS: &[Pattern] = &[
+    ("Reshape.1<Shape", |g| joins(&g.case, "Reshape", 1, "Shape")),
+    ("Reshape.1<Reshape", |g| joins(&g.case, "Reshape", 1, "Reshape")),
+    ("Reshape.0<Flatten", |g| joins(&g.case, "Reshape", 0, "Flatten")),
+    ("Reshape.0<Reshape", |g| joins(&g.case, "Reshape", 0, "Reshape")),
+    ("Reshape.0<Shape", |g| joins(&g.case, "Reshape", 0, "Shape")),
+    ("Flatten.0<Reshape", |g| joins(&g.case, "Flatten", 0, "Reshape")),
+    ("Shape.0<Reshape", |g| joins(&g.case, "Shape", 0, "Reshape")),
+    ("Size.0<Shape", |g| joins(&g.case, "Size", 0, "Shape")),
+    ("Size.0<Reshape", |g| joins(&g.case, "Size", 0, "Reshape")),
+    ("a slice of a shape", |g| {
+        g.case.nodes.iter().any(|node| node.operator.name == "Shape" && !node.attributes.is_empty())
+    }),
+    ("the Shape of another value as target", |g| g.case.nodes.iter().any(|node| is_shape_of_another(&g.case, node))),
+    ("a diamond", |g| g.case.nodes.iter().any(|node| is_diamond(&g.case, node))),
+    ("a shared source", |g| (0..g.case.sources.len()).any(|place| takers(&g.case, Value::Source(place)) > 1)),
+    ("a shared output", |g| (0..g.case.nodes.len()).any(|node| takers(&g.case, Value::Output { node, output: 0 }) > 1)),
+    ("two identical nodes", |g| {
+        let key = |node: &Node| (node.operator.name, node.attributes.clone(), node.inputs.clone());
+        g.case.nodes.iter().map(key).collect::<std::collections::HashSet<_>>().len() < g.case.nodes.len()
+    }),
+    ("a constant in the middle", |g| {
+        g.case.nodes.iter().skip(1).flat_map(|node| &node.inputs).any(|input| match input {
+            Some(Value::Source(place)) => {
+                matches!(g.case.sources[*place].wiring, Wiring::Initializer(_) | Wiring::Constant(_))
+            }
+            _ => false,
+        })
+    }),
+    ("several sources of data", |g| {
+        let of_data = g.case.nodes.iter().filter_map(|node| node.inputs.first().copied().flatten());
+        of_data.filter(|value| matches!(value, Value::Source(_))).collect::<BTreeSet<_>>().len() > 1
+    }),
+    ("a hidden value", |g| shows(g, |shown| shown == Shown::Hidden)),
+    ("a symbolic info", |g| shows(g, |shown| shown == Shown::Info(Declares::Symbolic))),
+    ("a static info", |g| shows(g, |shown| shown == Shown::Info(Declares::Static))),
+    ("an info of a rank", |g| shows(g, |shown| shown == Shown::Info(Declares::Rank))),
+    ("a symbolic output", |g| shows(g, |shown| shown == Shown::Output(Declares::Symbolic))),
+    ("a static output", |g| shows(g, |shown| shown == Shown::Output(Declares::Static))),
+    ("an output of a rank", |g| shows(g, |shown| shown == Shown::Output(Declares::Rank))),
+    ("several outputs", |g| g.case.outputs().count() > 1),
+    ("an output between that a node takes", |g| {
+        let outputs = g.case.outputs().filter(|value| matches!(value, Value::Output { .. }));
+        outputs.filter(|&value| takers(&g.case, value) > 0).count() > 0
+    }),
+    ("a passed source", |g| !g.case.passed.is_empty()),
+    ("two nodes", |g| g.case.nodes.len() == 2),
+    ("six nodes", |g| g.case.nodes.len() == 6),
+];
+
+#[test]
+fn every_pattern_of_a_graph_is_reached() {
+    let mut reached = vec![0_u32; PATTERNS.len()];
+    let mut opsets = BTreeSet::new();
+    for generated in graphs().filter(|generated| matches!(generated.expectation, Expectation::Defined(_))) {
+        opsets.insert(generated.case.opset);
+        for (count, (_, holds)) in reached.iter_mut().zip(PATTERNS) {
+            *count += u32::from(holds(&generated));
+        }
+    }
+    let reached: Vec<_> = PATTERNS.iter().map(|(name, _)| name).zip(reached).collect();
+    assert!(reached.iter().all(|(_, count)| *count >= 30), "{reached:#?}");
+    assert!(opsets.iter().copied().eq(1..=crate::operator::NEWEST_OPSET), "{opsets:?}");
+}
+
+#[test]
+fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
+    let (mut valid, mut drawn_valid, mut left_open) = (0, 0, 0);
+    let mut broken: BTreeMap<Rule, u32> = BTreeMap::new();
+    for Generated { case, intent, expectation, .. } in graphs() {
+        drawn_valid += u64::from(intent == Intent::Valid);
+        match &expectation {
+            Expectation::Defined(_) => valid += 1,
+            Expectation::Unspecified { .. } => left_open += 1,
+            Expectation::Reject { .. } => {}
+        }
+        match intent {
+            Intent::Valid => assert!(matches!(expectation, Expectation::Defined(_)), "{case}: {expectation:?}"),
+            Intent::Rule(rule) => {
+                assert_eq!(expectation.rule(), Some(rule), "{case}");
+                *broken.entry(rule).or_default() += 1;
+            }
+            Intent::Wild | Intent::Given => {}
+        }
+    }
+    assert!((GRAPHS * 74..=GRAPHS * 86).contains(&(valid * 100)), "{valid} are valid");
+    assert!(drawn_valid * 100 >= GRAPHS * 74, "{drawn_valid} are drawn as valid ones");
+    // A graph that is to break a rule does so: 18 of 100, and some by a wiring.
+    let kept: u32 = broken.values().sum();
+    assert!(u64::from(kept) * 100 >= GRAPHS * 16, "{kept} break a rule as they are to");
+    assert!(left_open * 100 >= GRAPHS * 3, "{left_open} are left open");
+    let missed: Vec<Rule> = Generator::default().rules_on_nodes();
+    let missed: Vec<Rule> = missed.into_iter().filter(|rule| broken.get(rule).is_none_or(|&n| n < 5)).collect();
+    assert!(missed.is_empty(), "{missed:?} of {broken:?}");
+    assert!(broken[&Rule::Unranked] * 100 <= 3 * u32::try_from(GRAPHS).unwrap(), "{broken:?}");
+}
+
+/// Holds a graph to what every graph is held to.
+#[track_caller]
+fn assert_sound(case: &Case) {
+    let line = case.to_string();
+    assert_eq!(line.parse().as_ref(), Ok(case), "{line}");
+    assert!((2..=8).contains(&case.nodes.len()), "{line}");
+    let mut taken: Vec<usize> = Vec::new();
+    for (place, node) in case.nodes.iter().enumerate() {
+        for value in node.inputs.iter().flatten() {
+            match *value {
+                Value::Source(source) if !taken.contains(&source) => taken.push(source),
+                Value::Source(_) => {}
+                Value::Output { node, .. } => assert!(node < place, "{line}"),
+            }
+        }
+        let is_used = takers(case, Value::Output { node: place, output: 0 }) > 0;
+        assert!(is_used || matches!(node.shown, Shown::Output(_)), "node {place} is dead: {line}");
+    }
+    assert!(taken.iter().copied().eq(0..case.sources.len()), "sources are not in the order of use: {line}");
+    assert!(matches!(case.nodes[case.nodes.len() - 1].shown, Shown::Output(_)), "{line}");
+    let is_static = |node: &Node| matches!(node.shown, Shown::Info(Declares::Static) | Shown::Output(Declares::Static));
+    if case.nodes.iter().any(is_static) {
+        assert!(matches!(case.expectation(&case.tensors()), Expectation::Defined(_)), "{line}");
+    }
+}
+
+#[test]
+fn a_graph_is_a_small_line_without_dead_nodes() {
+    for generated in graphs() {
+        assert_sound(&generated.case);
+        let most = usize::try_from(values::MAX_DRAWN).unwrap();
+        let values = generated.case.values(&generated.tensors);
+        for tensor in generated.tensors.iter().chain(values.iter().flatten()) {
+            assert!(tensor.len() <= most, "{}", generated.case);
+        }
+        assert!(values.iter().flatten().all(|tensor| tensor.rank() <= 16), "{}", generated.case);
+        assert_eq!(generated.expectation, generated.case.expectation(&generated.tensors));
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_graphs_for_ever() {
+    let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
+    let lines: Vec<String> = (0..6).map(|index| generator.graph_case(SEED, index, 2..=6).case.to_string()).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    x=float[128,1,32]:random(38193):initializer(typed); a=Size@5 x; a1=Size a :info; a2=Reshape a1 int64[3]{1,1,1}:input(symbolic) :output; Flatten axis=0 x
+    a=Shape@8 string[3,128]:default :info(rank); a1=Size a; a2=Size a1; a3=Size a2 :output; a4=Shape a1; Reshape a3 a4
+    x2=int64[1,0,1]{}:initializer(typed); x3=int64[1]{-1}:constant(typed); a=Reshape@24 allowzero=1 float8e8m0[64,1] int64[4]{2,4,4,2}:initializer(typed) :info; a1=Size a :output(rank); a2=Reshape allowzero=1 x2 x3 :info(rank); a3=Reshape a1 a2; a4=Reshape allowzero=1 a3 a2 :output; Reshape allowzero=1 x2 x3 :output(static)
+    x=int16[4,128]:special:output; a=Flatten@24 axis=2 x :output; a1=Reshape int64[4]{0,16,2,-1}:initializer int64[1]{4}:initializer :output(rank); a2=Reshape allowzero=0 x a1; a3=Size a2 :output(rank); Reshape allowzero=1 x int64[2]{4,128}
+    a=Shape@1 int16[127]:special:input(symbolic) :output; a1=Shape a; a2=Shape a1 :info(rank); Shape a2 :output(static)
+    x=float[0]; a=Shape@23 x :info(rank); a1=Reshape allowzero=1 x a :output; a2=Reshape int64[1,1]{-1}:initializer(typed) int64[1]{1}:initializer; a3=Reshape allowzero=0 a1 a2; a4=Reshape allowzero=1 a3 a :output(rank); Reshape allowzero=4294967297 a4 int64[2]{0,7}:default(overridden)
+    ");
+}
+
+#[test]
+fn graphs_of_each_operator_alone_are_drawn() {
+    for operator in OPERATORS {
+        let generator = Generator::new(vec![operator]);
+        for index in 0..200 {
+            let generated = generator.graph_case(SEED, index, 2..=4);
+            assert!(generator.is_of(&generated.case));
+            assert_sound(&generated.case);
+        }
+    }
+}
+
+#[test]
+fn a_mutated_graph_is_another_graph_and_the_same_for_the_same_seed() {
+    let generator = Generator::default();
+    let (mut is_alike, mut lengths) = (0, BTreeSet::new());
+    for index in 0..1000 {
+        let mut case = generator.graph_case(SEED, index, 2..=6).case;
+        for step in 0..3 {
+            let mutated = generator.mutate(&case, index * 8 + step);
+            assert_ne!(mutated, case);
+            assert_eq!(mutated, generator.mutate(&case, index * 8 + step));
+            assert_sound(&mutated);
+            lengths.insert(mutated.nodes.len());
+            let first = |case: &Case| case.nodes[0].operator;
+            is_alike +=
+                u32::from(first(&mutated) == first(&case) && mutated.nodes.len().abs_diff(case.nodes.len()) < 2);
+            case = mutated;
+        }
+    }
+    assert_eq!(lengths, (2..=8).collect());
+    assert!(is_alike > 2700, "{is_alike} of 3000 are not drawn but mutated");
 }

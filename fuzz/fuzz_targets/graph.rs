@@ -1,0 +1,4 @@
+//! Cases of two nodes or more, of all operators.
+#![no_main]
+
+onnx_crosscheck_fuzz::target!("graph");
