@@ -23,7 +23,7 @@ pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent, Nodes};
 pub use graph::{Declares, Node, Outlet, Shown, Value};
-pub use notation::{MAX_LINE, ParseCaseError, describe};
+pub use notation::{MAX_LINE, MAX_NODES, ParseCaseError, describe};
 pub use single::{Call, Single};
 pub use variants::{Relation, Variant, variants};
 
