@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use onnx_crosscheck::case::{Case, Generator, MAX_ELEMENTS, MAX_LINE, MAX_RANK, Wiring, catalogue};
+use onnx_crosscheck::case::{Case, Generator, MAX_ELEMENTS, MAX_LINE, MAX_NODES, MAX_RANK, Wiring, catalogue};
 use onnx_crosscheck::fuzzing;
 use onnx_crosscheck::operator::{Answer, Expectation, NEWEST_OPSET, OPERATORS, Rule};
 use onnx_crosscheck::runtime::{KINDS, by_number};
@@ -80,6 +80,7 @@ fn the_notation_of_wirings_and_its_limits() {
     for said in [
         format!("Opsets go from 1 to {NEWEST_OPSET}."),
         format!("at most {MAX_RANK} dims and {MAX_ELEMENTS} elements, and a line at most {MAX_LINE} bytes"),
+        format!("A case has at most {MAX_NODES} nodes."),
     ] {
         assert!(text.replace('\n', " ").contains(&said), "docs/case.md does not say: {said}");
     }

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::feeds::MAX_RANK;
 use super::values::{self, MAX_DRAWN};
 use super::{Draft, ENOUGH, Generated, Generator, Intent, contents, entropy, has_target, int, rules_of, wiring};
-use crate::case::notation::MAX_NODES;
-use crate::case::{Case, Declared, Declares, Node, Operand, Shown, Value, Wiring};
+use crate::case::{Case, Declared, Declares, MAX_NODES, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Answer, Attribute, Expectation, Operator, Rule, Version, may_be_constant};
 use crate::tensor::{ElementType, Tensor, product};
 

@@ -8,8 +8,7 @@ use mutatis::Session;
 use super::graph::{Sketch, shown};
 use super::mutate::{MAX_ELEMENTS, Mutator, TRIES};
 use super::{Generator, contents, entropy, wiring};
-use crate::case::notation::MAX_NODES;
-use crate::case::{Case, Contents, Encoding, Value, Wiring, shrink};
+use crate::case::{Case, Contents, Encoding, MAX_NODES, Value, Wiring, shrink};
 use crate::operator::Expectation;
 use crate::tensor::element_count;
 
