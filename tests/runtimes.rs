@@ -78,8 +78,8 @@ fn assert_runs_are_independent(list: &str) {
             let mut together = executions(runtime.as_mut(), &together);
             of_model += usize::from(together.len() < alone.len());
             // A model that cannot be loaded has one execution.
-            let last = together.last().cloned().unwrap();
-            together.resize(alone.len(), last);
+            let held = together.last().cloned().unwrap();
+            together.resize(alone.len(), held);
             for (job, together) in alone.iter().zip(together) {
                 let alone = execute_once(runtime.as_mut(), job);
                 assert_eq!((together.outcome, together.declared), (alone.outcome, alone.declared), "{}", runtime.id());

@@ -43,7 +43,7 @@ impl Examination {
         for mismatch in self.mismatches(generated, ids, place) {
             let of_nodes = self.of_nodes.get(&place).map_or(&[][..], Vec::as_slice);
             let fault = of_nodes.iter().find(|fault| fault.mismatch.may_cause(&mismatch)).cloned();
-            let fault = fault.unwrap_or_else(|| Fault { mismatch, node: None });
+            let fault = fault.unwrap_or(Fault { mismatch, node: None });
             if faults.iter().all(|other| other.mismatch != fault.mismatch) {
                 faults.push(fault);
             }

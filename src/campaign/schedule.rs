@@ -207,7 +207,9 @@ impl<'a> Scheduler<'a> {
             if tried.is_empty() {
                 break;
             }
-            tried.iter().for_each(|batch| _ = cases.job(batch));
+            for batch in &tried {
+                cases.job(batch);
+            }
             let jobs: Vec<&Job> = tried.iter().map(|batch| &cases.jobs[batch]).collect();
             let began = Instant::now();
             let mut executed = runtime.execute_all(&jobs).into_iter();
@@ -324,15 +326,15 @@ impl<'a> Scheduler<'a> {
                 }
                 (runs, executions)
             }
-            Batch::Nodes(nodes) => match by_node(last, &outputs(nodes, &cases.members)) {
-                Ok(parts) => (nodes, parts),
-                Err(_) => {
+            Batch::Nodes(nodes) => {
+                let Ok(parts) = by_node(last, &outputs(nodes, &cases.members)) else {
                     // To look for the culprit by halves would end several processes more.
                     let size = if ends_process { 1 } else { nodes.len().div_ceil(2) };
                     way.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
                     return way.suspects.push((batch, Suspicion::Whole));
-                }
-            },
+                };
+                (nodes, parts)
+            }
         };
         let count = parts.len();
         for (place, (&case, mut execution)) in cases_of.iter().zip(parts).enumerate() {

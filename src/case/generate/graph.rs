@@ -188,7 +188,8 @@ impl<'a> Sketch<'a> {
 
     /// The case as far as it is drawn, its sources in the order in which nodes take them. Nothing is said of who sees its values.
     pub(super) fn into_case(self) -> Case {
-        let mut case = Case { opset: self.opset, sources: self.sources, nodes: self.nodes, passed: vec![], before: vec![] };
+        let mut case =
+            Case { opset: self.opset, sources: self.sources, nodes: self.nodes, passed: vec![], before: vec![] };
         case.settle_sources();
         case
     }

@@ -2,7 +2,7 @@
 
 use super::{contents_rank, nearer, number, rank, size, type_rank, wiring_rank};
 use crate::case::{Case, Contents, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{AttributeValue, NEWEST_OPSET};
+use crate::operator::{AttributeValue, Expectation, NEWEST_OPSET};
 use crate::tensor::{ElementType, Tensor};
 
 /// How complex a graph is; compares in the order of the parts.
@@ -17,7 +17,12 @@ fn complexity(case: &Case) -> Vec<u128> {
     vec![
         case.before.len() as u128,
         case.nodes.len() as u128,
-        u128::from(case.rule_on_the_graph().is_some()),
+        // What must be refused, or may be, is no simpler than what is valid.
+        match case.expectation(&case.tensors()) {
+            Expectation::Defined(_) => 0,
+            Expectation::Unspecified { .. } => 1,
+            Expectation::Reject { .. } => 2,
+        },
         nodes().map(|node| node.inputs.len() as u128).sum(),
         case.sources.len() as u128,
         case.passed.len() as u128,
