@@ -122,3 +122,31 @@ fn what_goes_wrong_in_one_model_only_can_be_known_like_anything_else() {
     let (code, printed) = run(&["known", "--runtimes", "liar/right"]);
     assert!(code == Some(1) && printed.contains("no longer shows"), "{printed}");
 }
+
+/// The new findings of a campaign of graphs on a runtime with a fault, each a case.
+fn found_in_graphs(fault: &str) -> Vec<Case> {
+    let folder = tempfile::tempdir().unwrap();
+    let runtimes = format!("in-house,liar/{fault}");
+    let campaign =
+        ["campaign", "--runtimes", &runtimes, "--nodes", "2..6", "--cases", "3000", "--seed", "5", "--output", "out"];
+    let (code, printed) = crosscheck(folder.path(), &campaign);
+    assert_eq!(code, Some(1), "{printed}");
+    let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let case = |finding: &Value| finding["case"].as_str().unwrap().parse().unwrap();
+    summary["new"].as_array().unwrap().iter().map(case).collect()
+}
+
+#[test]
+fn what_needs_two_nodes_is_minimized_to_two_and_what_needs_one_is_no_graph() {
+    let of_two = found_in_graphs("in-a-graph");
+    assert!(!of_two.is_empty());
+    for case in of_two {
+        let names: Vec<&str> = case.nodes.iter().map(|node| node.operator.name).collect();
+        assert_eq!(names, ["Shape", "Reshape"], "{case}");
+    }
+    for fault in ["short-shape", "wrong-dims", "wrong-type", "panic"] {
+        let of_one = found_in_graphs(fault);
+        assert!(!of_one.is_empty() && of_one.iter().all(|case| case.nodes.len() == 1), "{fault}: {of_one:?}");
+    }
+}

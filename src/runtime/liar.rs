@@ -1,6 +1,7 @@
 //! A runtime for tests: right, but for the faults that are planted in it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use prost::Message;
 
@@ -8,8 +9,10 @@ use super::{
     Declaration, Execution, Kind, OpenError, Outcome, Output, Reason, Runtime, RuntimeId, Stage, Supply, caught,
     demand, execute_once, open, select,
 };
-use crate::model::Job;
-use crate::model::proto::{ModelProto, NodeProto, ValueInfoProto};
+use crate::model::proto::{
+    GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+};
+use crate::model::{Job, tensor_proto};
 use crate::operator::{Expectation, Rule};
 use crate::tensor::{ElementType, Tensor};
 
@@ -39,6 +42,7 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("accepts-leniently", &[lenient_flatten]),
     ("nan-payload", &[other_nan_payload]),
     (IN_ONE_MODEL, &[panics_on_shape_beside_flatten]),
+    (IN_A_GRAPH, &[turns_hidden_shape]),
     ("right", &[]),
     ("short-shape", &[short_shape]),
     ("hangs-often", &[hang_on_flatten]),
@@ -59,6 +63,9 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
 /// The row of a fault that is given a model as a whole: each case of it is right alone.
 const IN_ONE_MODEL: &str = "in-one-model";
 
+/// The row of a fault that needs two nodes, and a value between that nobody sees.
+const IN_A_GRAPH: &str = "in-a-graph";
+
 const NAMES: [&str; PLANTED.len()] = {
     let mut names = [""; PLANTED.len()];
     let mut place = 0;
@@ -77,7 +84,7 @@ pub(super) static KIND: Kind = Kind {
     known: "",
     open: |row| {
         let faults = planted(&row.id.configuration)?;
-        let is_by_node = row.id.configuration != IN_ONE_MODEL;
+        let is_by_node = ![IN_ONE_MODEL, IN_A_GRAPH].contains(&row.id.configuration.as_str());
         Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node }))
     },
 };
@@ -147,49 +154,73 @@ impl Liar {
     }
 
     /// What comes of each output, as if it were alone in its model; the first that is no answer is what comes of all.
+    /// The execution of each node for itself, with what the nodes before it gave; the first that is no answer is that of all.
     fn lie_by_node(&mut self, job: &Job) -> Execution {
-        let parts = by_output(job);
-        if parts.len() < 2 {
+        let model = ModelProto::decode(&job.model[..]).unwrap_or_default();
+        let graph = model.graph.clone().unwrap_or_default();
+        let nodes: Vec<&NodeProto> =
+            graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant")).collect();
+        if nodes.len() < 2 {
             return self.lie(job);
         }
-        let (mut outputs, mut declared) = (Vec::new(), Vec::new());
-        for part in &parts {
-            let execution = self.lie(part);
+        let mut values: HashMap<&str, Vec<Output>> =
+            job.feeds(0).map(|(name, tensor)| (name, vec![Output::new(tensor.clone())])).collect();
+        let mut declared: HashMap<&str, Declaration> = HashMap::new();
+        for node in nodes {
+            let Some(name) = node.output.first() else { continue };
+            let execution = self.lie(&alone(&model, &graph, node, &values));
             match execution.outcome {
-                Outcome::Answer(own) => outputs.extend(own),
+                Outcome::Answer(own) => values.insert(name, own),
                 _ => return execution,
-            }
-            let own = execution.declared.iter().flat_map(|declared| declared.iter().cloned()).next();
-            declared.push(own.unwrap_or(Declaration { element_type: None, dims: None }));
+            };
+            declared.extend(execution.declared.iter().flat_map(|own| own.first().cloned()).map(|own| (&**name, own)));
         }
-        Execution::answer(outputs, declared)
+        let names = || graph.output.iter().filter_map(|info| info.name.as_deref());
+        let open = Declaration { element_type: None, dims: None };
+        let declared: Vec<Declaration> =
+            names().map(|name| declared.get(name).cloned().unwrap_or_else(|| open.clone())).collect();
+        // A source that is a graph output may be an initializer, or what a Constant gives.
+        let constant = |name: &str| {
+            let of_node = graph.node.iter().filter(|node| node.output.first().is_some_and(|output| output == name));
+            let tensors = of_node.flat_map(|node| &node.attribute).filter_map(|attribute| attribute.t.as_ref());
+            let initializers = graph.initializer.iter().filter(|tensor| tensor.name.as_deref() == Some(name));
+            let first = initializers.chain(tensors).next().and_then(|proto| tensor_proto::read(proto).ok());
+            first.map(Output::new).into_iter().collect()
+        };
+        let outputs = names().flat_map(|name| values.get(name).cloned().unwrap_or_else(|| constant(name)));
+        Execution::answer(outputs.collect(), declared)
     }
 }
 
-/// The job of each output of a model: the nodes that it needs, and what these are given.
-fn by_output(job: &Job) -> Vec<Job> {
-    let Ok(model) = ModelProto::decode(&job.model[..]) else { return vec![] };
-    let Some(graph) = &model.graph else { return vec![] };
-    let of = |output: &ValueInfoProto| {
-        let mut needed: HashSet<&str> = output.name.as_deref().into_iter().collect();
-        let gives =
-            |node: &NodeProto, names: &HashSet<&str>| node.output.iter().any(|name| names.contains(name.as_str()));
-        for node in graph.node.iter().rev() {
-            if gives(node, &needed) {
-                needed.extend(node.input.iter().map(String::as_str));
-            }
-        }
-        let is_needed = |name: Option<&str>| name.is_some_and(|name| needed.contains(name));
-        let mut part = graph.clone();
-        part.node.retain(|node| gives(node, &needed));
-        part.initializer.retain(|tensor| is_needed(tensor.name.as_deref()));
-        part.input.retain(|info| is_needed(info.name.as_deref()));
-        part.output = vec![output.clone()];
-        let feeds = job.inputs.iter().cloned().zip(job.runs[0].iter().cloned());
-        let model = ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec();
-        Job::once(model, feeds.filter(|(name, _)| is_needed(Some(name))))
+/// The job of one node of a graph: what other nodes gave is fed.
+fn alone(model: &ModelProto, graph: &GraphProto, node: &NodeProto, values: &HashMap<&str, Vec<Output>>) -> Job {
+    let is_needed = |name: Option<&String>| name.is_some_and(|name| node.input.contains(name));
+    let mut part = graph.clone();
+    part.node.retain(|other| {
+        other == node || is_needed(other.output.first()) && other.op_type.as_deref() == Some("Constant")
+    });
+    part.initializer.retain(|tensor| is_needed(tensor.name.as_ref()));
+    part.input.retain(|info| is_needed(info.name.as_ref()));
+    part.value_info.clear();
+    let ranked = |name: Option<&String>| {
+        let shape = Some(TensorShapeProto::default());
+        let tensor_type = Some(TensorTypeProto { shape, ..TensorTypeProto::default() });
+        ValueInfoProto { name: name.cloned(), r#type: Some(TypeProto { tensor_type }) }
     };
-    graph.output.iter().map(of).collect()
+    let own = graph.output.iter().find(|info| info.name.as_ref() == node.output.first()).cloned();
+    part.output = vec![own.unwrap_or_else(|| ranked(node.output.first()))];
+    let mut inputs: Vec<&String> = node.input.iter().filter(|name| values.contains_key(name.as_str())).collect();
+    inputs.dedup();
+    for name in &inputs {
+        if part.input.iter().all(|info| info.name.as_ref() != Some(name)) {
+            part.input.push(ranked(Some(name)));
+        }
+    }
+    let feeds = inputs
+        .into_iter()
+        .filter_map(|name| Some((name.as_str().into(), values.get(name.as_str())?.first()?.tensor.clone())));
+    let feeds: Vec<(Arc<str>, Tensor)> = feeds.collect();
+    Job::once(ModelProto { graph: Some(part), ..model.clone() }.encode_to_vec(), feeds)
 }
 
 pub(crate) fn is(job: &Job, operator: &str) -> bool {
@@ -299,6 +330,26 @@ fn declares_another_row(job: &Job, execution: &mut Execution) {
 /// A Flatten and a Shape in one model panic.
 pub(crate) fn panics_on_shape_beside_flatten(job: &Job, _: &mut Execution) {
     assert!(!(is(job, "Flatten") && is(job, "Shape")), "a Shape beside a Flatten");
+}
+
+/// A Reshape to what a Shape gives that is no graph output turns the dims of its output around.
+fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
+    let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph).unwrap_or_default();
+    let is_output = |name: &String| graph.output.iter().any(|info| info.name.as_ref() == Some(name));
+    let is_by = |operator: &str, name: &String| {
+        graph.node.iter().find(|node| node.op_type.as_deref() == Some(operator) && node.output.contains(name))
+    };
+    let is_turned = |info: &ValueInfoProto| {
+        let reshape = info.name.as_ref().and_then(|name| is_by("Reshape", name));
+        let target = reshape.and_then(|node| node.input.get(1));
+        target.is_some_and(|name| is_by("Shape", name).is_some() && !is_output(name))
+    };
+    if let Outcome::Answer(outputs) = &mut execution.outcome {
+        for (output, _) in outputs.iter_mut().zip(&graph.output).filter(|(_, info)| is_turned(info)) {
+            let dims = output.tensor.dims().iter().rev().copied().collect();
+            output.tensor = output.tensor.with_dims(dims).unwrap_or_else(|_| output.tensor.clone());
+        }
+    }
 }
 
 /// Reshape refuses what is left open.

@@ -29,9 +29,13 @@ fn complexity(case: &Case) -> Vec<u128> {
         nodes().map(|node| node.attributes.len() as u128).sum(),
         nodes().enumerate().map(|(place, node)| shown_rank(case, place, node.shown)).sum(),
         of_sources(&|operand| rank(operand.dims.len())),
-        of_sources(&|operand| type_rank(usize::from(operand.element_type == ElementType::Int64), operand.element_type)),
+        of_sources(&|operand| type_rank(0, operand.element_type)),
         of_sources(&|operand| wiring_rank(operand.wiring)),
-        of_sources(&|operand| contents_rank(&operand.contents)),
+        of_sources(&|operand| match operand.contents {
+            // Elements that are written say nothing, unless they are numbers.
+            Contents::Bits(_) | Contents::Strings(_) if operand.element_type != ElementType::Int64 => 1,
+            ref contents => contents_rank(contents),
+        }),
         u128::from(NEWEST_OPSET - case.opset.min(NEWEST_OPSET)),
         of_sources(&|operand| operand.dims.iter().map(|&dim| size(dim)).sum::<u128>() + entries(operand))
             + values.sum::<u128>(),
@@ -244,6 +248,7 @@ fn plainness(case: &Case, found: &mut Vec<Case>) {
     }
     for source in 0..case.sources.len() {
         let set = |change: &dyn Fn(&mut Operand)| with(case, |case| change(&mut case.sources[source]));
+        found.push(set(&|operand| operand.retype(ElementType::Float)));
         for wiring in super::WIRINGS {
             found.push(set(&|operand| operand.wiring = wiring));
         }
