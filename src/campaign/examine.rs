@@ -80,16 +80,6 @@ pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: 
     examine_together(cases, runtimes, ids, &mut Scheduler::new(1, &[], &[])).unwrap_or_default()
 }
 
-/// Executes and judges cases, each alone, as a scheduler does; nothing if it was stopped.
-pub(super) fn examine_all_until(
-    cases: &[Generated],
-    runtimes: &mut [Box<dyn Runtime>],
-    ids: &[RuntimeId],
-    scheduler: &mut Scheduler,
-) -> Vec<Examination> {
-    examine_together(cases, runtimes, ids, &mut scheduler.alone()).unwrap_or_default()
-}
-
 /// Executes and judges cases, in batches where that is likely to go well; nothing if it was stopped.
 pub fn examine_together(
     cases: &[Generated],

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 
 pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
 pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
-use examine::examine_all_until;
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
@@ -181,7 +180,8 @@ pub fn run(
                 cases.insert(index..index + 1);
             }
             let found = scheduler.take_found();
-            for (generated, alone) in found.iter().zip(examine_all_until(&found, &mut runtimes, &ids, &mut scheduler)) {
+            let alone = examine_together(&found, &mut runtimes, &ids, &mut scheduler.alone());
+            for (generated, alone) in found.iter().zip(alone.unwrap_or_default()) {
                 local.add_found(generated, &ids, &alone, options.known);
             }
             for reduced in scheduler.take_reduced() {
