@@ -173,7 +173,7 @@ impl Liar {
                 Outcome::Answer(own) => values.insert(name, own),
                 _ => return execution,
             };
-            declared.extend(execution.declared.iter().flat_map(|own| own.first().cloned()).map(|own| (&**name, own)));
+            declared.extend(execution.declared.iter().filter_map(|own| own.first().cloned()).map(|own| (&**name, own)));
         }
         let names = || graph.output.iter().filter_map(|info| info.name.as_deref());
         let open = Declaration { element_type: None, dims: None };
