@@ -214,6 +214,14 @@ impl<'a> Scheduler<'a> {
             let began = Instant::now();
             let mut executed = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
+            if executed.len() == 0 {
+                // The runtime was stopped, and nobody told this.
+                way.batches.extend(tried);
+                for case in std::mem::take(&mut way.batches).iter().flat_map(Batch::cases) {
+                    self.keep(cases, &mut way, *case, left_out(Gap::Process));
+                }
+                break;
+            }
             for batch in tried {
                 match executed.next() {
                     Some(executions) => self.take(runtime, cases, &mut way, batch, executions),

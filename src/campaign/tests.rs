@@ -299,6 +299,30 @@ fn a_model_that_cannot_be_loaded_is_tried_once_for_all_cases_that_have_it() {
     assert!(each > 1000 && many >= each && few * 2 < each, "{each} {many} {few}");
 }
 
+/// Was stopped: it gives back nothing.
+struct Stopped(Box<dyn Runtime>);
+
+impl Runtime for Stopped {
+    fn id(&self) -> &RuntimeId {
+        self.0.id()
+    }
+
+    fn execute(&mut self, _: &Job, _: &mut dyn FnMut(Execution)) {}
+
+    fn execute_all(&mut self, _: &[&Job]) -> Vec<Vec<Execution>> {
+        vec![]
+    }
+}
+
+#[test]
+fn a_runtime_that_was_stopped_holds_up_nobody() {
+    let mut runtimes = vec![Box::new(Stopped(liar::honest().unwrap())) as Box<dyn Runtime>];
+    let ids = runtime::ids(&runtimes);
+    let generated = Generated::given("Shape@28 float[1]".parse().unwrap());
+    let examination = examine(&generated, &mut runtimes, &ids);
+    assert_eq!(examination.executions[0].outcome, Outcome::Unsupported(Gap::Process));
+}
+
 /// Counts what it is asked, which it may have no kernel for.
 struct Counting {
     id: RuntimeId,
