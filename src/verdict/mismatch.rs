@@ -60,8 +60,9 @@ impl Mismatch {
                 String::new()
             }
             Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
-                let given =
-                    outputs.first().map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
+                // Of several outputs, the one in a type of the runtime's own.
+                let wrong = outputs.iter().find(|output| output.is_native()).or(outputs.first());
+                let given = wrong.map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
                 given.unwrap_or_default().to_owned()
             }
             Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
@@ -187,6 +188,20 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
 mod tests {
     use super::*;
     use crate::runtime::{Class, Phrase};
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn a_type_of_its_own_is_named_whichever_output_has_it() {
+        let id = RuntimeId { name: "x".to_owned(), version: "1".to_owned(), configuration: String::new() };
+        let native = Output { native_type: Some(NativeType::TDim), ..Output::new(Tensor::vector(&[1])) };
+        let plain = Output::new(Tensor::vector(&[1]).with_dims(vec![1, 1]).unwrap());
+        let reaction = |outputs: Vec<Output>| {
+            let execution = Execution::answer(outputs, vec![]);
+            Mismatch::all("Size", None, &id, &execution, &[Discrepancy::WrongType]).remove(0).reaction
+        };
+        assert_eq!(reaction(vec![native.clone()]), "TDim");
+        assert_eq!(reaction(vec![plain, native]), "TDim");
+    }
 
     #[test]
     fn refusals_in_other_words_are_other_mismatches() {
