@@ -21,7 +21,7 @@ fn run(runtimes: &mut [Box<dyn Runtime>], line: &str) -> Vec<(Execution, Judgeme
     let ids: Vec<_> = runtimes.iter().map(|runtime| runtime.id().clone()).collect();
     let executions: Vec<Execution> = runtimes.iter_mut().map(|runtime| execute_once(runtime.as_mut(), &job)).collect();
     let results: Vec<_> = ids.iter().zip(&executions).collect();
-    let judgements = judge(&case.expectation(&tensors), &results);
+    let judgements = judge(&case.expectation(&tensors), 1, &results);
     executions.into_iter().zip(judgements).collect()
 }
 

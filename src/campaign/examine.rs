@@ -7,7 +7,8 @@ use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Runtime, RuntimeId};
 use crate::verdict::{
-    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, is_resource_limit, judge_one, same_reaction,
+    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, is_resource_limit, judge_one,
+    tolerate_removed_nodes,
 };
 
 /// What came of one case.
@@ -108,8 +109,7 @@ fn look_at_nodes(
     scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
-    let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
-    let graphs = (0..cases.len()).filter(|&place| cases[place].case.nodes.len() > 1);
+    let graphs = (0..cases.len()).filter(|&place| cases[place].case.single().is_none());
     let wrong = graphs.filter(|&place| examinations[place].judgements.iter().any(is_wrong));
     let (places, nodes): (Vec<usize>, Vec<Generated>) = wrong
         .flat_map(|place| cases[place].case.each_alone().into_iter().map(move |case| (place, Generated::given(case))))
@@ -138,7 +138,15 @@ fn execute_and_compare(
     let executed = cases.iter().zip(scheduler.execute(cases, runtimes, &|_, _| true)?);
     let examinations = executed.map(|(generated, done)| {
         let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
-        compare_configurations(&generated.expectation, ids.iter().zip(&executions), &mut judgements);
+        compare_configurations(
+            &generated.expectation,
+            generated.case.nodes.len(),
+            ids.iter().zip(&executions),
+            &mut judgements,
+        );
+        if judgements.iter().any(is_wrong) && generated.case.is_refused_unseen() {
+            tolerate_removed_nodes(ids.iter().zip(&executions), &mut judgements);
+        }
         Examination { executions, judgements, contrary: BTreeMap::new(), of_nodes: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
@@ -174,11 +182,12 @@ fn compare_variants(
         let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));
         let (indices, (others, mut theirs)): (Vec<usize>, (Vec<Execution>, Vec<Judgement>)) = done.unzip();
         let results = indices.iter().map(|&index| &ids[index]).zip(&others);
-        compare_configurations(&variant.expectation, results, &mut theirs);
+        let nodes = variant.case.nodes.len();
+        compare_configurations(&variant.expectation, nodes, results, &mut theirs);
         let Examination { executions, judgements, contrary, .. } = &mut examinations[*place];
         for ((index, other), judgement) in indices.into_iter().zip(others).zip(theirs) {
             let comparable = is_acceptable(&judgements[index]) && is_acceptable(&judgement);
-            if comparable && !same_reaction(&executions[index].outcome, &other.outcome) {
+            if comparable && differ(nodes, &executions[index].outcome, &other.outcome) {
                 let discrepancy = match relation {
                     Relation::Wiring => Discrepancy::WiringsDisagree,
                     Relation::Opset => Discrepancy::OpsetsDisagree,
@@ -233,7 +242,6 @@ type Residues = Vec<Option<Vec<Discrepancy>>>;
 
 /// `None` if truncation explains nothing.
 fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Option<Residues> {
-    let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
     if !examination.judgements.iter().any(is_wrong) {
         return None;
     }
@@ -242,6 +250,10 @@ fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination)
     let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
     let residues: Residues = (0..ids.len()).map(residue).collect();
     residues.iter().any(Option::is_some).then_some(residues)
+}
+
+fn is_wrong(judgement: &Judgement) -> bool {
+    matches!(judgement, Judgement::Wrong(_))
 }
 
 fn is_acceptable(judgement: &Judgement) -> bool {

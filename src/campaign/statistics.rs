@@ -13,10 +13,10 @@ use super::examine::{Examination, Fault};
 use super::schedule::mismatches;
 use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::{self, Expectation, OperatorName, Rule};
+use crate::operator::{self, Expectation, GRAPH, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
+use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Severity, Tolerance, fit, judge_one};
 
 /// What a known defect looks like: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,14 +33,24 @@ impl Trigger {
         Trigger { mismatch, features, by_design: false }
     }
 
-    /// Whether a mismatch in a case with these features is this defect at work.
+    /// Whether a mismatch in a case with these features is this defect at work. So is a panic of a graph in the words of one of
+    /// its operators: what that node is given may not be known, since the graph is to be refused before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
+        let is_panic = mismatch.operator == GRAPH && mismatch.severity() == Severity::Panic;
         self.mismatch == *mismatch && self.features.are_within(features)
+            || is_panic && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
-    /// Whether another trigger is this one with more to it.
+    /// Whether another trigger is this one with more to it. Of a minimized graph nothing could be taken away, so where a valid one
+    /// is refused it does not matter in which words.
     pub fn explains_all_of(&self, other: &Trigger) -> bool {
-        self.explains(&other.mismatch, &other.features)
+        let (own, others) = (&self.mismatch, &other.mismatch);
+        let is_refusal = |mismatch: &Mismatch| mismatch.discrepancies == [Discrepancy::RefusesValid];
+        self.explains(others, &other.features)
+            || (own.operator, &own.runtime) == (GRAPH, &others.runtime)
+                && is_refusal(own)
+                && is_refusal(others)
+                && self.features.are_within(&other.features)
     }
 }
 

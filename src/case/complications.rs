@@ -1,8 +1,11 @@
 //! Cases with one special thing more than a given one. Where a defect does not show in one of them, the absence of that thing
 //! belongs to what triggers the defect.
 
-use super::{Case, Declared, Encoding, Single, Wiring};
-use crate::operator::{Attribute, AttributeValue, Role};
+use std::mem::discriminant;
+
+use super::{Case, Declared, Encoding, Operand, Single, Value, Wiring};
+use crate::operator::{Attribute, AttributeValue, OPERATORS, Role};
+use crate::tensor::Tensor;
 
 /// The complications of a case: those with the same expectation, or all of them.
 pub fn complications(case: &Case, with_the_same_expectation: bool) -> Vec<Case> {
@@ -62,9 +65,56 @@ fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
 /// So many entries are enough: what a defect does with one of them it does with the others.
 const MOST_ENTRIES: usize = 4;
 
+/// The graph with each other operator in the place of a node and its twins, which takes the first input of that node, and for a
+/// target shape all that there is: those that are valid if the graph is, and else break the same rule.
+pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
+    let demand = |case: &Case| {
+        let expectation = case.expectation(&case.tensors());
+        (discriminant(&expectation), expectation.rule())
+    };
+    let own = demand(case);
+    let others = OPERATORS.iter().filter(|operator| operator.name != case.nodes[node].operator.name);
+    let replaced = others.filter_map(|operator| {
+        let mut other = case.clone();
+        let target = (operator.version_at(case.opset)?.target_input() == Some(1)).then(|| {
+            other.sources.push(Operand::of(&Tensor::vector(&[-1]), Wiring::Initializer(Encoding::Raw)));
+            Some(Value::Source(other.sources.len() - 1))
+        });
+        for place in case.twins(node) {
+            let replaced = &mut other.nodes[place];
+            replaced.operator = operator;
+            replaced.attributes.clear();
+            replaced.inputs.truncate(1);
+            replaced.inputs.extend(target);
+        }
+        Some(other.tidied())
+    });
+    replaced.filter(|other| other.nodes.len() == case.nodes.len() && demand(other) == own).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_operator_goes_in_the_place_of_a_node() {
+        let others = |line: &str, node: usize| -> Vec<String> {
+            let others = with_other_operators(&line.parse().unwrap(), node);
+            let mut others: Vec<String> = others.iter().map(ToString::to_string).collect();
+            others.sort();
+            others
+        };
+        let line = "a=Shape@21 float[2] :info; Flatten axis=0 a";
+        assert_eq!(
+            others(line, 1),
+            [
+                "a=Shape@21 float[2] :info; Reshape a int64[1]{-1}:initializer",
+                "a=Shape@21 float[2] :info; Shape a",
+                "a=Shape@21 float[2] :info; Size a",
+            ]
+        );
+        assert_eq!(others("a=Shape@21 float[2]; Reshape float[2,1] a", 0).len(), 0, "they are no shape of the data");
+    }
 
     #[test]
     fn a_complication_has_the_same_answer_and_more_to_it() {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring};
-use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role};
+use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role, Version};
 use crate::tensor::ElementType;
 
 /// The features of a case.
@@ -32,8 +32,16 @@ pub struct Features {
 /// What is special about a case of several nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Graph {
-    nodes: Vec<(OperatorName, Features)>,
+    nodes: Vec<Vertex>,
     edges: Vec<Edge>,
+}
+
+/// What is special about a node, apart from what other nodes give to it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Vertex {
+    /// `None` if the defect shows whatever the operator is.
+    operator: Option<OperatorName>,
+    features: Features,
 }
 
 /// That a node takes the output of another as an input, by their places.
@@ -87,6 +95,8 @@ pub enum Tag {
     Shown(Shown),
     /// A graph input or initializer is a graph output as well.
     Passed(u8),
+    /// Another node is the same call of the same operator.
+    Twin,
     /// The session was run before, so many times.
     Before(usize),
 }
@@ -192,30 +202,51 @@ impl Features {
         for (place, node) in case.nodes.iter().enumerate() {
             let plain = Wiring::Input(Declared::Static);
             let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
+            let target = case.version(place).and_then(Version::target_input);
+            let is_computed = |input: usize| matches!(node.inputs.get(input), Some(Some(Value::Output { .. })));
+            // What is computed is special for nothing but that, and int64 is plain where shapes are computed.
+            own.tags.retain(|tag| {
+                !matches!(tag, Tag::Type(_, ElementType::Int64) | Tag::Contents(_))
+                    && tag.input(target).is_none_or(|input| !is_computed(input))
+            });
+            if is_computed(0) {
+                own.rank = 1;
+            }
             let is_taken = case.takers(Value::Output { node: place, output: 0 }).next().is_some();
             let usual = if is_taken { Shown::Hidden } else { Shown::Output(Declares::Symbolic) };
             if node.shown != usual {
                 own.tags.push(Tag::Shown(node.shown));
             }
+            if case.twins(place).len() > 1 {
+                own.tags.push(Tag::Twin);
+            }
             for (index, input) in (0..).zip(&node.inputs) {
                 match input {
-                    Some(Value::Output { node, .. }) => {
-                        edges.push(Edge { from: *node, to: place, input: index });
-                        // What is computed is special for nothing but that.
-                        own.tags.retain(|tag| *tag != Tag::Contents(index));
-                    }
-                    Some(Value::Source(source)) if case.passed.contains(source) => {
-                        own.tags.push(Tag::Passed(index));
-                    }
+                    Some(Value::Output { node, .. }) => edges.push(Edge { from: *node, to: place, input: index }),
+                    Some(Value::Source(source)) if case.passed.contains(source) => own.tags.push(Tag::Passed(index)),
                     _ => {}
                 }
             }
             own.tags.sort_unstable();
-            nodes.push((node.operator.name, own));
+            nodes.push(Vertex { operator: Some(node.operator.name), features: own });
         }
         let graph = Some(Box::new(Graph { nodes, edges }));
         let tags = (1..=case.before.len()).map(Tag::Before).collect();
         Features { tags, version: case.opset, graph, ..Features::default() }
+    }
+
+    /// The features of a minimized graph that shows its defect with any operator in the place of some nodes: what is special
+    /// about these is their first input and their output.
+    #[must_use]
+    pub fn with_any_operator(mut self, nodes: &[usize]) -> Features {
+        for (place, vertex) in self.graph.iter_mut().flat_map(|graph| graph.nodes.iter_mut().enumerate()) {
+            if nodes.contains(&place) {
+                vertex.operator = None;
+                let of_any = |tag: &Tag| matches!(tag, Tag::Shown(_) | Tag::Twin) || tag.input(None) == Some(0);
+                vertex.features.tags.retain(of_any);
+            }
+        }
+        self
     }
 
     fn of_single(case: &Single) -> Features {
@@ -315,9 +346,14 @@ impl Features {
             && !self.without.iter().any(|tag| other.tags.binary_search(tag).is_ok())
     }
 
+    /// Whether they are those of a graph with a node of an operator.
+    pub fn has_node(&self, operator: OperatorName) -> bool {
+        self.graph.as_ref().is_some_and(|graph| graph.nodes.iter().any(|node| node.operator == Some(operator)))
+    }
+
     /// How much there is of them.
     pub fn weight(&self) -> usize {
-        let of_nodes = self.graph.iter().flat_map(|graph| &graph.nodes).map(|(_, node)| NODE + node.weight());
+        let of_nodes = self.graph.iter().flat_map(|graph| &graph.nodes).map(|node| NODE + node.features.weight());
         self.tags.len() + usize::from(self.rank) + of_nodes.sum::<usize>()
     }
 }
@@ -337,15 +373,19 @@ impl Graph {
     /// within those of that node. `taken` are the places of the first nodes there.
     fn is_within(&self, other: &Graph, taken: &mut Vec<usize>) -> bool {
         let place = taken.len();
-        let Some((operator, features)) = self.nodes.get(place) else { return true };
-        for (candidate, (name, theirs)) in other.nodes.iter().enumerate() {
-            if taken.contains(&candidate) || name != operator || !features.are_within(theirs) {
+        let Some(Vertex { operator, features }) = self.nodes.get(place) else { return true };
+        for (candidate, theirs) in other.nodes.iter().enumerate() {
+            let is_it = operator.is_none() || *operator == theirs.operator;
+            if taken.contains(&candidate) || !is_it || !features.are_within(&theirs.features) {
                 continue;
             }
             taken.push(candidate);
             let is_joined = |edge: &Edge| {
-                edge.to != place
-                    || other.edges.contains(&Edge { from: taken[edge.from], to: candidate, input: edge.input })
+                let is_same = |their: &Edge| {
+                    (their.from, their.to) == (taken[edge.from], candidate)
+                        && (operator.is_none() || their.input == edge.input)
+                };
+                edge.to != place || other.edges.iter().any(is_same)
             };
             if self.edges.iter().all(is_joined) && self.is_within(other, taken) {
                 return true;
@@ -355,27 +395,49 @@ impl Graph {
         false
     }
 
-    /// A name for each node: its operator, with a number if there are several of it.
+    /// A name for each node: its operator, or `any`, with a number if there are several of it.
     fn names(&self) -> Vec<String> {
-        let number = |place: usize| self.nodes[..place].iter().filter(|(name, _)| *name == self.nodes[place].0).count();
-        let name = |place: usize| match number(place) {
-            0 => self.nodes[place].0.to_owned(),
-            before => format!("{}#{}", self.nodes[place].0, before + 1),
+        let operator = |place: usize| self.nodes[place].operator.unwrap_or("any");
+        let name = |place: usize| match (0..place).filter(|&other| operator(other) == operator(place)).count() {
+            0 => operator(place).to_owned(),
+            before => format!("{}#{}", operator(place), before + 1),
         };
         (0..self.nodes.len()).map(name).collect()
     }
 }
 
 impl fmt::Display for Graph {
-    /// The edges, such as `Reshape.1<Shape`, and what is special about each node.
+    /// The edges, such as `Reshape.1<Shape`, and what is special about each node. It does not matter which input of any node it
+    /// is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();
-        let edges = self.edges.iter().map(|edge| format!("{}.{}<{}", names[edge.to], edge.input, names[edge.from]));
-        let of_nodes = self.nodes.iter().zip(&names).flat_map(|((_, features), name)| {
-            let words = features.words();
+        let edges = self.edges.iter().map(|edge| match self.nodes[edge.to].operator {
+            Some(_) => format!("{}.{}<{}", names[edge.to], edge.input, names[edge.from]),
+            None => format!("{}<{}", names[edge.to], names[edge.from]),
+        });
+        let of_nodes = self.nodes.iter().zip(&names).flat_map(|(node, name)| {
+            let words = node.features.words();
             words.into_iter().map(move |word| format!("{name}/{word}"))
         });
         f.write_str(&edges.chain(of_nodes).collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl Tag {
+    /// The input that it is about, if it is about one; `target` is the one with the target shape.
+    fn input(self, target: Option<usize>) -> Option<usize> {
+        match self {
+            Tag::Type(place, _)
+            | Tag::OtherType(place)
+            | Tag::Wired(place, _)
+            | Tag::Dim(place, _)
+            | Tag::OperandRank(place)
+            | Tag::Contents(place)
+            | Tag::Passed(place) => Some(place.into()),
+            Tag::Scalar | Tag::ZeroMoved => Some(0),
+            Tag::Target(_) | Tag::Divided | Tag::EmptyTarget => target,
+            _ => None,
+        }
     }
 }
 
@@ -464,6 +526,7 @@ impl fmt::Display for Tag {
             Tag::EmptyTarget => f.write_str("target-empty"),
             Tag::Shown(shown) => write!(f, "{shown}"),
             Tag::Passed(place) => write!(f, "operand{place}:output"),
+            Tag::Twin => f.write_str("twin"),
             Tag::Before(runs) => write!(f, "runs>{runs}"),
         }
     }
@@ -520,14 +583,29 @@ mod tests {
         let trigger = features("x=float[2,3]; a=Shape@28 x; Reshape x a");
         assert_eq!(trigger.to_string(), "Reshape.1<Shape Shape/rank>=2 Reshape/rank>=2");
         let within = |line: &str| trigger.are_within(&features(line));
-        assert!(within("x=int8[2,3]:constant; a=Flatten@21 x; a1=Shape a; a2=Reshape x a1; Shape a2"));
+        assert!(within("x=int8[2,3]:constant; a=Flatten@21 x; a1=Shape x; a2=Reshape x a1; Shape a2"));
+        assert!(!within("x=int8[2,3]:constant; a=Flatten@21 x; a1=Shape a; Reshape x a1"), "its shape is of another");
         assert!(!within("x=float[2,3]; a=Shape@28 x; a1=Reshape a int64[2]{2,1}; Flatten x"), "the shape is its data");
         assert!(!within("Reshape@28 float[2,3] int64[2]{2,3}"), "one node");
         assert!(!features("Reshape@28 float[1] int64[1]{1}").are_within(&trigger));
         let shown = features("x=float[2,3]; a=Shape@28 x :output; Reshape x a :output(static)");
         assert!(trigger.are_within(&shown) && !shown.are_within(&trigger), "{shown}");
         let twice = features("a=Flatten@28 float[1]; a1=Flatten a; Flatten a1");
-        assert_eq!(twice.to_string(), "Flatten#2.0<Flatten Flatten#3.0<Flatten#2 Flatten#2/rank>=2 Flatten#3/rank>=2");
+        assert_eq!(twice.to_string(), "Flatten#2.0<Flatten Flatten#3.0<Flatten#2");
+    }
+
+    #[test]
+    fn where_any_operator_will_do_any_is_within() {
+        let trigger = features("a=Shape@28 float[2,3] :info; Reshape a int64[1]{2}").with_any_operator(&[1]);
+        assert_eq!(trigger.to_string(), "any<Shape Shape/info Shape/rank>=2");
+        let within = |line: &str| trigger.are_within(&features(line));
+        assert!(within("a=Shape@28 float[2,3] :info; Flatten a"));
+        assert!(within("x=float[2,3]; a=Shape@28 x :info; Reshape x a"), "by whichever input");
+        assert!(!within("a=Shape@28 float[2,3]; Flatten a"));
+        let twins = features("x=float[1]; a=Shape@28 x :output; Shape x").with_any_operator(&[0, 1]);
+        assert_eq!(twins.to_string(), "any/twin any#2/twin");
+        assert!(twins.are_within(&features("x=int8[1]; a=Size@28 x :output; a1=Size x :output; Flatten x")));
+        assert!(!twins.are_within(&features("x=int8[1]; a=Size@28 x :output; Flatten x")));
     }
 
     #[test]

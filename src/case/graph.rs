@@ -178,6 +178,15 @@ impl Case {
         sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
     }
 
+    /// Whether the first node that must be refused gives no graph output, so that a runtime may do without it.
+    pub fn is_refused_unseen(&self) -> bool {
+        if self.nodes.len() == 1 {
+            return false;
+        }
+        let reject = self.fold(&self.tensors()).reject;
+        reject.is_some_and(|(node, _)| !matches!(self.nodes[node].shown, Shown::Output(_)))
+    }
+
     /// The rule that the model breaks by the way in which a source reaches its node, whatever the nodes.
     pub fn rule_on_the_graph(&self) -> Option<Rule> {
         self.sources.iter().find_map(|operand| match operand.wiring {
@@ -191,6 +200,13 @@ impl Case {
     pub fn takers(&self, value: Value) -> impl Iterator<Item = usize> {
         let times = move |node: &Node| node.inputs.iter().filter(|input| **input == Some(value)).count();
         self.nodes.iter().enumerate().flat_map(move |(place, node)| std::iter::repeat_n(place, times(node)))
+    }
+
+    /// The places of the nodes that are the same call of the same operator as one of them, that one included.
+    pub fn twins(&self, node: usize) -> Vec<usize> {
+        let call =
+            |place: usize| (self.nodes[place].operator.name, &self.nodes[place].attributes, &self.nodes[place].inputs);
+        (0..self.nodes.len()).filter(|&place| call(place) == call(node)).collect()
     }
 
     /// The sources that are fed when the model is run, by their places.

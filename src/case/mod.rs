@@ -18,7 +18,7 @@ pub mod space;
 mod target;
 mod variants;
 
-pub use complications::complications;
+pub use complications::{complications, with_other_operators};
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent, Nodes};

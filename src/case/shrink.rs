@@ -389,7 +389,7 @@ fn with_target_operand(case: &Single, opset: u8) -> Vec<Single> {
         return vec![];
     };
     let attribute = own.attributes.iter().find(|spec| spec.role == Role::TargetShape);
-    let place = newer.inputs.iter().position(|spec| spec.role == Role::TargetShape);
+    let place = newer.target_input();
     let (Some(attribute), Some(place), Some(target)) = (attribute, place, case.target()) else { return vec![] };
     if case.operands.len() != place {
         return vec![];

@@ -49,7 +49,7 @@ impl Single {
             return Some(TargetPlace::Attribute(place));
         }
         let newest = self.operator.versions.last()?;
-        let place = newest.inputs.iter().position(|spec| spec.role == Role::TargetShape)?;
+        let place = newest.target_input()?;
         self.operands.get(place)?.as_ref().map(|_| TargetPlace::Operand(place))
     }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::campaign::{Examination, Failures, Fault, Scheduler, examine_together};
-use crate::case::{Case, Features, Generated, complications, shrink};
+use crate::case::{Case, Features, Generated, complications, shrink, with_other_operators};
 use crate::operator::{GRAPH, NEWEST_OPSET};
 use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch, Severity};
@@ -155,14 +155,16 @@ impl Sighting {
         self.shown(mismatch).is_some()
     }
 
-    /// A mismatch of the case itself, not of one of its nodes alone, with the place of the first configuration that shows it. In
-    /// a graph it is one that may be the same defect.
+    /// A mismatch of the case itself, with the place of the first configuration that shows it. In a graph it is one that may be
+    /// the same defect. One of a node alone is another defect, but for a panic in the same words.
     fn shown(&self, mismatch: &Mismatch) -> Option<(usize, &Mismatch)> {
         let is_it = |shown: &&Mismatch| *shown == mismatch || mismatch.operator == GRAPH && mismatch.is_like(shown);
         let by_configuration = self.configurations.iter().enumerate();
-        let all = by_configuration.flat_map(|(index, (_, shown, _))| shown.iter().map(move |shown| (index, shown)));
+        let own = by_configuration.flat_map(|(index, (_, shown, _))| shown.iter().map(move |shown| (index, shown)));
+        let is_panic = mismatch.severity() == Severity::Panic;
+        let of_nodes = self.of_nodes.iter().filter(|_| is_panic).map(|fault| (0, &fault.mismatch));
         // The very same comes before one that is like it.
-        all.filter(|(_, shown)| is_it(shown)).min_by_key(|(index, shown)| (*shown != mismatch, *index))
+        own.chain(of_nodes).filter(|(_, shown)| is_it(shown)).min_by_key(|(index, shown)| (*shown != mismatch, *index))
     }
 }
 
@@ -243,6 +245,7 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     if is_costly(mismatch) {
         return features;
     }
+    let features = with_any_operators(features, case, mismatch, probe);
     // A panic is one whatever is expected.
     let others = complications(case, mismatch.severity() != Severity::Panic);
     let sightings = probe.look_all(&others, &mismatch.runtime);
@@ -258,3 +261,18 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     without.retain(|tag| !with.contains(tag));
     features.without(without)
 }
+
+/// The features, without the operator of each node that can be any other without the mismatch going away.
+fn with_any_operators(features: Features, case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
+    // What is one node is that operator's.
+    let nodes = if case.nodes.len() > 1 { 0..case.nodes.len() } else { 0..0 };
+    nodes.fold(features, |features, node| {
+        let others = with_other_operators(case, node);
+        let is_any = others.len() >= FEWEST_OTHERS
+            && probe.look_all(&others, &mismatch.runtime).iter().all(|sighting| sighting.shows(mismatch));
+        if is_any { features.with_any_operator(&case.twins(node)) } else { features }
+    })
+}
+
+/// So many other operators show that it may be any.
+const FEWEST_OTHERS: usize = 2;

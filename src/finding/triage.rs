@@ -1,13 +1,12 @@
 //! Triage: telling a new defect from those that are known, and bringing many mismatches down to few findings.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::minimize::is_costly;
-use super::{Extent, Finding, Probe, Signature, minimize};
+use super::{Extent, Finding, Probe, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
 use crate::runtime::{OpenError, Stop};
@@ -45,14 +44,14 @@ impl Triage {
         }
         let minimized = minimize(case, mismatch, probe);
         let shown = &minimized.mismatch;
-        if let Some(place) = self.explaining(shown, &minimized.features) {
+        let trigger = Trigger::new(shown.clone(), minimized.features);
+        if let Some(place) = self.known.iter().position(|known| known.explains_all_of(&trigger)) {
             // Less than the trigger would cover more than the defect.
             if features.weight() >= self.known[place].features.weight() {
                 self.ways.push((Trigger::new(mismatch.clone(), features.clone()), place));
             }
             return Sorted::Known(place);
         }
-        let trigger = Trigger::new(shown.clone(), minimized.features);
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
             extent: probe.believing(mismatch, |probe| {
@@ -142,19 +141,25 @@ pub fn triage(
         whole.findings.extend(part.findings);
         whole.unsorted.extend(part.unsorted);
     }
-    // Mismatches of graphs may come down to one of another kind.
-    let mut told_apart: BTreeMap<Signature, Finding> = BTreeMap::new();
-    for finding in whole.findings {
-        match told_apart.entry(finding.signature()) {
-            Entry::Vacant(vacant) => _ = vacant.insert(finding),
-            Entry::Occupied(mut there) => there.get_mut().count += finding.count,
-        }
-    }
-    whole.findings = told_apart.into_values().collect();
+    whole.findings = told_apart(whole.findings);
     for findings in [&mut whole.findings, &mut whole.unsorted] {
         findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
     }
     Ok(whole)
+}
+
+/// The findings, without those that another explains: mismatches of graphs may come down to one of another kind, and to one that
+/// is found later.
+fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by(|a, b| (a.trigger.features.weight(), &a.trigger).cmp(&(b.trigger.features.weight(), &b.trigger)));
+    let mut apart: Vec<Finding> = Vec::new();
+    for finding in findings {
+        match apart.iter_mut().find(|other| other.trigger.explains_all_of(&finding.trigger)) {
+            Some(other) => other.count += finding.count,
+            None => apart.push(finding),
+        }
+    }
+    apart
 }
 
 /// Adds the findings among the groups of one mismatch.

@@ -20,11 +20,11 @@ pub use input::{Input, cross_over, mutate};
 pub use settings::{SETTINGS, Settings, SettingsError};
 
 use crate::campaign::{Examination, Fault, examine};
-use crate::case::{Case, Features, Generated};
+use crate::case::{Case, Features, Generated, Node, Operand, Value};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
-use crate::operator::OPERATORS;
+use crate::operator::{OPERATORS, Version};
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
@@ -105,7 +105,7 @@ impl Fuzzer {
 
     fn run(&mut self, input: &Input) -> bool {
         let case = input.case();
-        if !takes(self.target, case) {
+        if !takes(self.target, case) || may_ask_for_a_vast_rank(case) {
             return false;
         }
         let generated = Generated::given(case.clone());
@@ -206,6 +206,25 @@ fn takes(target: &str, case: &Case) -> bool {
     }
     target == ANY || case.nodes.iter().all(|node| node.operator.name.eq_ignore_ascii_case(target))
 }
+
+/// Whether a node takes a computed target shape, which may have as many entries as another asks for elements. onnxruntime infers
+/// a dim for each while it loads the model, before it sees that there are not so many, and so takes gigabytes. In a campaign
+/// it does so in a process of its own.
+fn may_ask_for_a_vast_rank(case: &Case) -> bool {
+    let takes_computed = |(place, node): (usize, &Node)| {
+        let target = case.version(place).and_then(Version::target_input);
+        target.is_some_and(|input| matches!(node.inputs.get(input), Some(Some(Value::Output { .. }))))
+    };
+    let elements = |entries: Vec<i64>| {
+        let sizes = entries.into_iter().map(i64::unsigned_abs).filter(|&size| size > 1);
+        sizes.fold(1, u64::saturating_mul)
+    };
+    case.nodes.iter().enumerate().any(takes_computed)
+        && case.sources.iter().filter_map(Operand::int64s).map(elements).any(|elements| elements > MOST_DIMS)
+}
+
+/// A shape of so many dims is inferred in no time.
+const MOST_DIMS: u64 = 1 << 16;
 
 /// The target of every operator.
 const ANY: &str = "any";

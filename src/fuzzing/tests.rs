@@ -46,3 +46,12 @@ fn a_finding_is_described_with_commands_that_parse_back() {
     }
     assert!(matches!(triage.sort(&case, &mismatch, &features, &mut probe), Sorted::Known(0)));
 }
+
+#[test]
+fn a_shape_of_vast_rank_is_given_to_no_runtime_in_this_process() {
+    let is_vast = |line: &str| may_ask_for_a_vast_rank(&line.parse().unwrap());
+    assert!(is_vast("a=Reshape@21 int64[1] int64[2]{-1,560128656}; Reshape float[1] a"));
+    assert!(is_vast("a=Reshape@21 int64[1] int64[2]{70000,70000}; a1=Reshape a int64[1]{-1}; Reshape float[1] a1"));
+    assert!(!is_vast("a=Reshape@21 int64[1] int64[1]{1}; Reshape float[1] a"));
+    assert!(!is_vast("a=Reshape@21 int64[1] int64[1]{560128656}; Shape a"), "its rank is 1");
+}

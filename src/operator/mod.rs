@@ -65,6 +65,13 @@ pub struct Version {
     pub inputs: &'static [InputSpec],
 }
 
+impl Version {
+    /// The place of the input with the target shape, if it has one.
+    pub fn target_input(&self) -> Option<usize> {
+        self.inputs.iter().position(|spec| spec.role == Role::TargetShape)
+    }
+}
+
 /// An attribute that a version declares. No operator has a required one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AttributeSpec {

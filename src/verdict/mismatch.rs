@@ -81,14 +81,19 @@ impl Mismatch {
             && (is_wrong || self.reaction == other.reaction)
     }
 
-    /// Whether this, in a node alone, may be what another is that shows in a graph: the same, or a wrong answer from which
-    /// another wrong answer, a refusal or a panic follows.
+    /// Whether this, in a node alone, may be what another is that shows in a graph: the same; a valid node that is refused, in
+    /// whatever words; or what is answered wrongly, which in a graph may be answered, refused or end in a panic.
     pub fn may_cause(&self, other: &Mismatch) -> bool {
-        let is_wrong = self.severity() == Severity::WrongAnswer && !self.is_native() && self.runtime == other.runtime;
+        use Severity::{AcceptsInvalid, Disagrees, Lenient, Panic, RefusesValid, WrongAnswer};
+        let may_follow: &[Severity] = match self.severity() {
+            WrongAnswer if !self.is_native() => &[Panic, WrongAnswer, RefusesValid, Disagrees, AcceptsInvalid, Lenient],
+            RefusesValid => &[RefusesValid],
+            // What is accepted there breaks the rule of the graph.
+            AcceptsInvalid | Lenient if self.rule == other.rule => &[AcceptsInvalid, Lenient],
+            _ => &[],
+        };
         self.is_like(other)
-            || is_wrong
-                && !other.is_native()
-                && matches!(other.severity(), Severity::Panic | Severity::WrongAnswer | Severity::RefusesValid)
+            || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
     /// Whether an output is in a type that ONNX does not have.

@@ -35,6 +35,8 @@ pub enum Tolerance {
     Rule(Rule),
     /// Only the payload of a NaN was changed, which no text forbids.
     NanPayload,
+    /// The node that is at stake was optimized away; another configuration does not answer.
+    Removed,
 }
 
 impl Tolerance {
@@ -43,6 +45,7 @@ impl Tolerance {
         match self {
             Tolerance::Rule(rule) => rule.id(),
             Tolerance::NanPayload => "nan-payload",
+            Tolerance::Removed => "removed-node",
         }
     }
 
@@ -51,15 +54,16 @@ impl Tolerance {
             Tolerance::Rule(rule) if rule.is_on_the_graph() => format!("the model may be refused or answered ({rule})"),
             Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
             Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
+            Tolerance::Removed => "the node is optimized away, and another configuration refuses the model".to_owned(),
         }
     }
 }
 
-/// Judges every runtime on a case, in order.
-pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) -> Vec<Judgement> {
+/// Judges every runtime on a case of so many nodes, in order.
+pub fn judge(expectation: &Expectation, nodes: usize, results: &[(&RuntimeId, &Execution)]) -> Vec<Judgement> {
     let mut judgements: Vec<Judgement> =
         results.iter().map(|(_, execution)| judge_one(expectation, execution)).collect();
-    compare_configurations(expectation, results.iter().copied(), &mut judgements);
+    compare_configurations(expectation, nodes, results.iter().copied(), &mut judgements);
     judgements
 }
 
@@ -67,6 +71,7 @@ pub fn judge(expectation: &Expectation, results: &[(&RuntimeId, &Execution)]) ->
 /// wrong, which says more. The judgements are those of each alone, and come to be those of all.
 pub fn compare_configurations<'a>(
     expectation: &Expectation,
+    nodes: usize,
     results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
     judgements: &mut [Judgement],
 ) {
@@ -79,11 +84,33 @@ pub fn compare_configurations<'a>(
     for i in 0..results.len() {
         let others = || (0..results.len()).filter(|&j| results[j].0.is_release_of(results[i].0));
         let acceptable = |j: usize| matches!(judgements[j], Judgement::Agrees | Judgement::Tolerated(_));
-        if others().all(acceptable) && others().any(|j| !same_reaction(&results[i].1.outcome, &results[j].1.outcome)) {
+        if others().all(acceptable) && others().any(|j| differ(nodes, &results[i].1.outcome, &results[j].1.outcome)) {
             let disagree = Judgement::Wrong(vec![Discrepancy::ConfigurationsDisagree]);
             for j in others().collect::<Vec<_>>() {
                 judgements[j] = disagree.clone();
             }
+        }
+    }
+}
+
+/// Judges a graph anew that is to be refused for a node which gives no graph output. An optimization may remove that node, and no
+/// text says that a runtime must look for errors in what it need not compute. So an answer is tolerated if another configuration
+/// of the same release refuses the model, which shows that the rule is checked, or has no kernel for the node.
+pub fn tolerate_removed_nodes<'a>(
+    results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
+    judgements: &mut [Judgement],
+) {
+    const TOLERABLE: [Discrepancy; 2] = [Discrepancy::AcceptsInvalid, Discrepancy::AcceptsLeniently];
+    let results: Vec<(&RuntimeId, &Execution)> = results.collect();
+    let does_not_answer = |outcome: &Outcome| {
+        matches!(outcome, Outcome::Refused { .. } | Outcome::Unclassified { .. } | Outcome::Unsupported(_))
+    };
+    for (index, judgement) in judgements.iter_mut().enumerate() {
+        let mut release = results.iter().filter(|(id, _)| id.is_release_of(results[index].0));
+        let is_tolerable =
+            matches!(judgement, Judgement::Wrong(found) if found.iter().all(|found| TOLERABLE.contains(found)));
+        if is_tolerable && release.any(|(_, execution)| does_not_answer(&execution.outcome)) {
+            *judgement = Judgement::Tolerated(Tolerance::Removed);
         }
     }
 }
@@ -98,6 +125,13 @@ pub fn is_resource_limit(expectation: &Expectation) -> bool {
 /// any configuration, for whatever reason.
 fn is_invalid_graph(expectation: &Expectation) -> bool {
     expectation.rule().is_some_and(Rule::is_on_the_graph)
+}
+
+/// Whether two outcomes of one runtime that are both acceptable show that it disagrees with itself. In a graph a refusal says
+/// nothing: it may be that of another node, or of one that an optimization removes.
+pub fn differ(nodes: usize, a: &Outcome, b: &Outcome) -> bool {
+    let are_answers = matches!((a, b), (Outcome::Answer(_), Outcome::Answer(_)));
+    (are_answers || nodes == 1) && !same_reaction(a, b)
 }
 
 /// Whether two outcomes are the same answer, or both a refusal of whatever kind.
@@ -256,7 +290,7 @@ mod tests {
     }
 
     fn one(expectation: &Expectation, execution: &Execution) -> Judgement {
-        judge(expectation, &[(&id("x", ""), execution)]).remove(0)
+        judge(expectation, 1, &[(&id("x", ""), execution)]).remove(0)
     }
 
     #[test]
@@ -332,7 +366,7 @@ mod tests {
         }
         assert_eq!(one(&open, &answer(Tensor::vector(&[2]))), Judgement::Wrong(vec![Discrepancy::WrongValue]));
         let (a, b) = (id("x", "a"), id("x", "b"));
-        let judgements = judge(&open, &[(&a, &answer(Tensor::vector(&[1]))), (&b, &refusal())]);
+        let judgements = judge(&open, 1, &[(&a, &answer(Tensor::vector(&[1]))), (&b, &refusal())]);
         assert_eq!(judgements, [within.clone(), within]);
     }
 
@@ -358,11 +392,30 @@ mod tests {
         let open = Expectation::Unspecified { rule, tolerated };
         let (a, b, other) = (id("x", "a"), id("x", "b"), id("y", ""));
         let (yes, no) = (answer(Tensor::vector(&[1])), refusal());
-        let judgements = judge(&open, &[(&a, &yes), (&other, &yes), (&b, &no)]);
+        let judgements = judge(&open, 1, &[(&a, &yes), (&other, &yes), (&b, &no)]);
         let disagree = Judgement::Wrong(vec![Discrepancy::ConfigurationsDisagree]);
         assert_eq!(judgements, [disagree.clone(), Judgement::Tolerated(Tolerance::Rule(rule)), disagree]);
-        let agreeing = judge(&open, &[(&a, &yes), (&b, &yes)]);
+        let in_a_graph = judge(&open, 2, &[(&a, &yes), (&b, &no)]);
+        assert!(in_a_graph.iter().all(|j| matches!(j, Judgement::Tolerated(_))), "another node may refuse");
+        let agreeing = judge(&open, 1, &[(&a, &yes), (&b, &yes)]);
         assert!(agreeing.iter().all(|j| matches!(j, Judgement::Tolerated(_))));
+    }
+
+    #[test]
+    fn a_node_may_be_optimized_away_if_another_configuration_refuses_the_model() {
+        let expected = Expectation::Reject { rule: Rule::ElementCount, lenient: None };
+        let ids = [id("x", "a"), id("y", ""), id("x", "b")];
+        let judged = |executions: [Execution; 3]| {
+            let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
+            let mut judgements = judge(&expected, 2, &results);
+            tolerate_removed_nodes(results.into_iter(), &mut judgements);
+            judgements
+        };
+        let yes = |value: i64| answer(Tensor::vector(&[value]));
+        let wrong = Judgement::Wrong(vec![Discrepancy::AcceptsInvalid]);
+        let removed = Judgement::Tolerated(Tolerance::Removed);
+        assert_eq!(judged([refusal(), yes(1), yes(1)]), [Judgement::Agrees, wrong.clone(), removed]);
+        assert_eq!(judged([yes(1), refusal(), yes(1)]), [wrong.clone(), Judgement::Agrees, wrong]);
     }
 
     #[test]

@@ -32,8 +32,10 @@ fn complexity(case: &Case) -> Vec<u128> {
         of_sources(&|operand| type_rank(0, operand.element_type)),
         of_sources(&|operand| wiring_rank(operand.wiring)),
         of_sources(&|operand| match operand.contents {
-            // Elements that are written say nothing, unless they are numbers.
-            Contents::Bits(_) | Contents::Strings(_) if operand.element_type != ElementType::Int64 => 1,
+            // Of numbers that may be a shape only the values count.
+            Contents::Count | Contents::Bits(_) if operand.element_type == ElementType::Int64 => 0,
+            // Elements that are written say nothing else.
+            Contents::Bits(_) | Contents::Strings(_) => 1,
             ref contents => contents_rank(contents),
         }),
         u128::from(NEWEST_OPSET - case.opset.min(NEWEST_OPSET)),
@@ -42,9 +44,9 @@ fn complexity(case: &Case) -> Vec<u128> {
     ]
 }
 
-/// How far the written elements of a source are from 1.
+/// How far the elements of a source are from 1.
 fn entries(operand: &Operand) -> u128 {
-    let entries = operand.int64s().filter(|_| matches!(operand.contents, Contents::Bits(_))).unwrap_or_default();
+    let entries = operand.int64s().unwrap_or_default();
     entries.into_iter().map(|entry| if entry == 1 { 0 } else { 1 + number(entry) }).sum()
 }
 
@@ -78,14 +80,9 @@ pub(super) fn candidates(case: &Case) -> Vec<Case> {
     plainness(case, &mut found);
     sizes(case, &mut found);
     let own = complexity(case);
-    let mut simpler: Vec<Case> = Vec::new();
-    for candidate in found {
-        let is_case = candidate.sources.iter().all(|operand| operand.check_limits().is_ok());
-        if is_case && complexity(&candidate) < own && !simpler.contains(&candidate) {
-            simpler.push(candidate);
-        }
-    }
-    simpler
+    let is_case = |candidate: &Case| candidate.sources.iter().all(|operand| operand.check_limits().is_ok());
+    found.retain(|candidate| is_case(candidate) && complexity(candidate) < own);
+    found
 }
 
 fn with(case: &Case, change: impl FnOnce(&mut Case)) -> Case {
@@ -199,6 +196,14 @@ fn bypass(case: &Case, node: usize, found: &mut Vec<Case>) {
 
 fn declare_less(case: &Case, found: &mut Vec<Case>) {
     for node in 0..case.nodes.len() {
+        // What is declared of a value can be declared of a graph output, which no node need take.
+        if let Shown::Info(declares) = case.nodes[node].shown {
+            found.push(with(case, |case| case.nodes[node].shown = Shown::Output(declares)));
+            found.push(with(case, |case| {
+                case.nodes.truncate(node + 1);
+                case.nodes[node].shown = Shown::Output(declares);
+            }));
+        }
         for shown in [Shown::Hidden, Shown::Output(Declares::Symbolic)] {
             found.push(with(case, |case| case.nodes[node].shown = shown));
         }
@@ -259,7 +264,7 @@ fn plainness(case: &Case, found: &mut Vec<Case>) {
 fn sizes(case: &Case, found: &mut Vec<Case>) {
     let dims = |case: &Case| case.sources.iter().flat_map(|operand| operand.dims.clone()).collect::<Vec<i64>>();
     let mut sizes: Vec<i64> = dims(case);
-    sizes.extend(case.sources.iter().filter_map(Operand::int64s).flatten().filter(|&entry| entry > 1));
+    sizes.extend(case.sources.iter().flat_map(few_entries).filter(|&entry| entry > 1));
     sizes.sort_unstable();
     sizes.dedup();
     // A size is the same wherever it stands: as a dim, and as an element that asks for one.
@@ -288,8 +293,8 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
                 set_dims(operand, dims);
             }));
         }
-        for (place, entry) in case.sources[source].int64s().into_iter().flatten().enumerate() {
-            for simpler in [1].into_iter().chain(nearer(entry, 1)).take(8) {
+        for (place, entry) in few_entries(&case.sources[source]).into_iter().enumerate() {
+            for simpler in [1].into_iter().chain(nearer(entry, 1)).filter(|&simpler| simpler != entry).take(8) {
                 found.push(with(case, |case| {
                     let mut at = 0;
                     change_entries_mut(&mut case.sources[source], &mut |entry| {
@@ -312,6 +317,11 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
     }
 }
 
+/// The elements of a source that may be a shape, unless they are so many that fewer must be tried first.
+fn few_entries(operand: &Operand) -> Vec<i64> {
+    operand.int64s().filter(|entries| entries.len() <= 16).unwrap_or_default()
+}
+
 /// Gives a source other dims. Elements that are written out are cut, or come again from the first.
 fn set_dims(operand: &mut Operand, dims: Vec<i64>) {
     let length = crate::tensor::element_count(&dims).unwrap_or(0);
@@ -329,11 +339,10 @@ fn change_entries(operand: &mut Operand, change: &dyn Fn(i64) -> i64) {
 }
 
 fn change_entries_mut(operand: &mut Operand, change: &mut dyn FnMut(i64) -> i64) {
-    if let (ElementType::Int64, Contents::Bits(bits)) = (operand.element_type, &mut operand.contents) {
-        for bits in bits {
-            let entry = u64::try_from(*bits).unwrap_or_default().cast_signed();
-            *bits = u128::from(change(entry).cast_unsigned());
-        }
+    let Some(entries) = operand.int64s() else { return };
+    let changed: Vec<i64> = entries.iter().map(|&entry| change(entry)).collect();
+    if changed != entries {
+        operand.contents = Contents::Bits(changed.into_iter().map(|entry| u128::from(entry.cast_unsigned())).collect());
     }
 }
 
