@@ -54,7 +54,7 @@ fn assert_signals_leave_whole_summaries(numbers: Range<u64>) {
     for number in numbers {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let mut child = start(folder, &["campaign", "--runtimes", "in-house,tract", "--threads", "2"]);
+        let mut child = start(folder, &["campaign", "--runtimes", "in-house,tract", "--threads", "2", "--nodes", "1"]);
         // Once the checkpoint is there the campaign has begun.
         while !folder.join("crosscheck-campaign/checkpoint.json").exists() {
             sleep(Duration::from_millis(10));

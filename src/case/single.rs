@@ -70,9 +70,7 @@ impl Case {
         let operands = inputs.iter().map(|input| input.and_then(|_| sources.next())).collect();
         Some(Single { operator, opset: self.opset, attributes: attributes.clone(), operands })
     }
-}
 
-impl Case {
     /// A node by itself: what other nodes give to it, it has in a wiring. `None` if that is not known. `values` are what the
     /// nodes gave.
     pub fn alone(&self, node: usize, values: &[Vec<Tensor>], wiring: Wiring) -> Option<Single> {
@@ -85,17 +83,15 @@ impl Case {
         let operands = inputs.iter().map(operand).collect::<Option<_>>()?;
         Some(Single { operator, opset: self.opset, attributes: attributes.clone(), operands })
     }
-}
 
-impl Case {
-    /// Each node of a graph by itself, in a valid model: what others give to it, it is fed, or has as an initializer.
+    /// Each node of a graph by itself: what others give to it, it is fed, or has as an initializer.
     pub fn each_alone(&self) -> Vec<Case> {
         let values = self.values(&self.tensors());
         let mut alone: Vec<Case> = Vec::new();
         for node in 0..self.nodes.len() {
             for wiring in [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)] {
                 let case = self.alone(node, &values, wiring).map(Case::from);
-                alone.extend(case.filter(|case| case.rule_on_the_graph().is_none() && !alone.contains(case)));
+                alone.extend(case.filter(|case| !alone.contains(case)));
             }
         }
         alone

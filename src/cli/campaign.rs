@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
     /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
-    /// [default: 1]
+    /// [default: 1..6]
     #[arg(long, value_name = "N..M")]
     nodes: Option<Nodes>,
     #[command(flatten)]
@@ -110,14 +110,10 @@ pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u
     Stream::new(Generator::new(operators), seed, known).with_nodes(nodes)
 }
 
-/// The stream of a campaign as its checkpoint tells it from others. Cases of one node, the default, are not mentioned.
+/// The stream of a campaign as its checkpoint tells it from others.
 fn described(seed: u64, operators: &[&'static Operator], nodes: Nodes) -> Value {
     let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
-    let mut described = json!({ "seed": seed, "operators": names });
-    if nodes != Nodes::ONE {
-        described["nodes"] = json!(nodes);
-    }
-    described
+    json!({ "seed": seed, "operators": names, "nodes": nodes })
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {

@@ -352,8 +352,8 @@ impl Known {
         releases.iter().filter_map(trigger).collect()
     }
 
-    /// The features of a case as those of the entry: with its version and with what must not be there, if these are in the
-    /// signature.
+    /// The features of a case as those of the entry: with its version, with what must not be there, and with any operator in the
+    /// place of a node, if these are in the signature.
     fn features(&self, case: &Case) -> Features {
         let words = &self.signature.features;
         let features = Features::of(case);
@@ -361,7 +361,14 @@ impl Known {
         let added = added.iter().flat_map(|other| features.added_in(other));
         let without = added.filter(|tag| words.contains(&format!("!{tag}"))).collect();
         let features = features.clone().without(without);
-        if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
+        let is_old = words.iter().any(|word| word.starts_with("version<="));
+        let features = if is_old { features.up_to_this_version() } else { features };
+        let with_any = (0..1_u32 << case.nodes.len()).map(|places| {
+            let places: Vec<usize> = (0..case.nodes.len()).filter(|place| places >> place & 1 == 1).collect();
+            features.clone().with_any_operator(&places)
+        });
+        let written = words.join(" ");
+        with_any.into_iter().find(|features| features.to_string() == written).unwrap_or(features)
     }
 
     /// What the signature says of the mismatch, where no runtime is at hand to show it.

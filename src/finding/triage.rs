@@ -117,9 +117,10 @@ pub fn triage(
     for ((mismatch, features), group) in groups {
         mismatches.entry(mismatch).or_default().push((features, group));
     }
-    // The longest work first, so that no thread is left alone with it.
+    // The longest work first, so that no thread is left alone with it; but what ends a process, or takes all of its time, last, so
+    // that it does not take the time of the others.
     let mut work: Vec<_> = mismatches.into_iter().collect();
-    work.sort_by_key(|(_, groups)| groups.len());
+    work.sort_by_key(|(mismatch, groups)| (!is_costly(mismatch), groups.len()));
     let threads = threads.min(work.len());
     let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -151,7 +152,11 @@ pub fn triage(
 /// The findings, without those that another explains: mismatches of graphs may come down to one of another kind, and to one that
 /// is found later.
 fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by(|a, b| (a.trigger.features.weight(), &a.trigger).cmp(&(b.trigger.features.weight(), &b.trigger)));
+    // In an order that does not depend on which thread found what.
+    findings.sort_by_cached_key(|Finding { trigger, case, executions, .. }| {
+        let text = case.to_string();
+        (trigger.features.weight(), trigger.clone(), text.len(), text, *executions)
+    });
     let mut apart: Vec<Finding> = Vec::new();
     for finding in findings {
         match apart.iter_mut().find(|other| other.trigger.explains_all_of(&finding.trigger)) {
