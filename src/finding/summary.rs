@@ -103,7 +103,7 @@ struct RefusalsReport {
 
 #[derive(Debug, Serialize)]
 struct Tolerated {
-    /// The rule that leaves room, or `nan-payload`.
+    /// The rule that leaves room, `nan-payload` or `removed-node`.
     reason: &'static str,
     count: u64,
 }
