@@ -378,3 +378,33 @@ fn findings_do_not_depend_on_batches() {
     assert!(alone.len() > 3);
     assert_eq!(wrong(64), alone);
 }
+
+#[test]
+fn a_minimized_graph_is_refused_for_one_defect_in_whatever_words_and_panics_as_its_node_does() {
+    let trigger = |operator, discrepancy, reaction: &str, line: &str| {
+        let mismatch = Mismatch {
+            discrepancies: vec![discrepancy],
+            operator,
+            runtime: "x@1".to_owned(),
+            rule: None,
+            reaction: reaction.to_owned(),
+        };
+        Trigger::new(mismatch, Features::of(&line.parse().unwrap()))
+    };
+    let refused = |reaction, line| trigger(GRAPH, Discrepancy::RefusesValid, reaction, line);
+    let declared = refused("one", "a=Shape@28 float[1] :info; Reshape a int64[1]{1}");
+    let more = refused("other", "a=Shape@28 float[1] :info; a1=Reshape a int64[1]{1}; Flatten a1");
+    assert!(declared.explains_all_of(&more) && !more.explains_all_of(&declared));
+    assert!(!declared.explains(&more.mismatch, &more.features), "it may be another as long as it is not minimized");
+    let wrong =
+        trigger(GRAPH, Discrepancy::WrongValue, "", "a=Shape@28 float[1] :info; a1=Reshape a int64[1]{1}; Flatten a1");
+    assert!(!declared.explains_all_of(&wrong));
+    let node = trigger("Flatten", Discrepancy::Panic, "index", "Flatten@28 float[]");
+    let panics = |reaction, line| {
+        let graph = trigger(GRAPH, Discrepancy::Panic, reaction, line);
+        node.explains(&graph.mismatch, &graph.features)
+    };
+    assert!(panics("index", "a=Reshape@28 float[1] float[0]; Flatten a"));
+    assert!(!panics("index", "a=Reshape@28 float[1] float[0]; Shape a"), "it has no such node");
+    assert!(!panics("overflow", "a=Reshape@28 float[1] float[0]; Flatten a"));
+}

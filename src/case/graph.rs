@@ -178,6 +178,12 @@ impl Case {
         sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
     }
 
+    /// The node that breaks a rule or that the rule leaves open, by its place, if it is a rule of the expectation.
+    pub fn node_of(&self, rule: Rule) -> Option<usize> {
+        let Fold { open, reject, .. } = self.fold(&self.tensors());
+        reject.into_iter().chain(open).find(|(_, own)| *own == rule).map(|(node, _)| node)
+    }
+
     /// Whether the first node that must be refused gives no graph output, so that a runtime may do without it.
     pub fn is_refused_unseen(&self) -> bool {
         if self.nodes.len() == 1 {
@@ -213,6 +219,31 @@ impl Case {
     pub fn fed(&self) -> impl Iterator<Item = usize> {
         let is_fed = |operand: &Operand| matches!(operand.wiring, Wiring::Input(_) | Wiring::Default(Fed::Operand));
         self.sources.iter().enumerate().filter(move |(_, operand)| is_fed(operand)).map(|(place, _)| place)
+    }
+
+    /// Brings the sources into the order in which nodes take them, and drops those that none takes; also in the runs before.
+    pub(crate) fn settle_sources(&mut self) {
+        let mut order: Vec<usize> = Vec::new();
+        for input in self.nodes.iter_mut().flat_map(|node| &mut node.inputs) {
+            if let Some(Value::Source(place)) = input {
+                let new = order.iter().position(|other| other == place).unwrap_or_else(|| {
+                    order.push(*place);
+                    order.len() - 1
+                });
+                *place = new;
+            }
+        }
+        self.passed = self.passed.iter().filter_map(|place| order.iter().position(|other| other == place)).collect();
+        self.passed.sort_unstable();
+        self.sources = order.iter().map(|&place| self.sources[place].clone()).collect();
+        let fed: Vec<usize> = self.fed().collect();
+        for run in &mut self.before {
+            let own = |(place, &source): (usize, &usize)| match run.get(source).filter(|_| fed.contains(&place)) {
+                Some(operand) => Operand { wiring: self.sources[place].wiring, ..operand.clone() },
+                None => self.sources[place].clone(),
+            };
+            *run = order.iter().enumerate().map(own).collect();
+        }
     }
 
     /// Several cases in one model, each an independent part of it, whose nodes all give outputs. `None` if their opsets differ,

@@ -44,9 +44,10 @@ fn graph_text(graph: &GraphProto) -> Text {
         |values: &[ValueInfoProto]| -> Text { Ok(values.iter().map(value).collect::<Result<Vec<_>, _>>()?.join(", ")) };
     let name = identifier(graph.name.as_deref().unwrap_or(""))?;
     let mut text = format!("{name} ({}) => ({})", values(&graph.input)?, values(&graph.output)?);
-    if !graph.initializer.is_empty() {
-        let tensors = graph.initializer.iter().map(tensor).collect::<Result<Vec<_>, _>>()?;
-        let _ = write!(text, "\n<\n  {}\n>", tensors.join(",\n  "));
+    let known = graph.initializer.iter().map(tensor).chain(graph.value_info.iter().map(value));
+    let known = known.collect::<Result<Vec<_>, _>>()?;
+    if !known.is_empty() {
+        let _ = write!(text, "\n<\n  {}\n>", known.join(",\n  "));
     }
     let nodes = graph.node.iter().map(node).collect::<Result<Vec<_>, _>>()?;
     let _ = write!(text, "\n{{\n  {}\n}}", nodes.join("\n  "));

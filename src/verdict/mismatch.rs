@@ -226,4 +226,29 @@ mod tests {
         assert_ne!(mismatch("no luck with [1, 2]"), mismatch("out of luck with [1, 2]"), "words that no table knows");
         assert_eq!(mismatch("no luck with [1, 2]"), mismatch("no luck with [3]"));
     }
+
+    #[test]
+    fn a_node_that_is_wrong_alone_may_be_behind_what_a_graph_shows() {
+        let mismatch = |operator, discrepancy: Discrepancy, rule, reaction: &str| Mismatch {
+            discrepancies: vec![discrepancy],
+            operator,
+            runtime: "x@1".to_owned(),
+            rule,
+            reaction: reaction.to_owned(),
+        };
+        let of_graph = |discrepancy, rule, reaction| mismatch(crate::operator::GRAPH, discrepancy, rule, reaction);
+        let node = |discrepancy, rule, reaction| mismatch("Reshape", discrepancy, rule, reaction);
+        let refused = of_graph(Discrepancy::RefusesValid, None, "objects to values");
+        assert!(node(Discrepancy::RefusesValid, None, "refuses").may_cause(&refused), "in other words");
+        assert!(node(Discrepancy::WrongDims, None, "").may_cause(&refused));
+        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::AxisRange), "").may_cause(&refused));
+        assert!(!node(Discrepancy::WrongType, None, "TDim").may_cause(&refused), "its own type is only that");
+        let accepted = of_graph(Discrepancy::AcceptsInvalid, Some(Rule::AxisRange), "");
+        assert!(node(Discrepancy::AcceptsLeniently, Some(Rule::AxisRange), "").may_cause(&accepted));
+        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::ElementCount), "").may_cause(&accepted));
+        assert!(node(Discrepancy::Truncates, None, "").may_cause(&accepted));
+        assert!(!node(Discrepancy::RefusesValid, None, "").may_cause(&of_graph(Discrepancy::WrongValue, None, "")));
+        let elsewhere = Mismatch { runtime: "y@1".to_owned(), ..node(Discrepancy::WrongDims, None, "") };
+        assert!(!elsewhere.may_cause(&refused));
+    }
 }

@@ -563,24 +563,6 @@ pub(super) fn shown(u: &mut Unstructured) -> Result<Shown> {
 }
 
 impl Case {
-    /// Brings the sources into the order in which nodes take them, and drops those that none takes.
-    pub(super) fn settle_sources(&mut self) {
-        let mut order: Vec<usize> = Vec::new();
-        for input in self.nodes.iter_mut().flat_map(|node| &mut node.inputs) {
-            if let Some(Value::Source(place)) = input {
-                let new = order.iter().position(|other| other == place).unwrap_or_else(|| {
-                    order.push(*place);
-                    order.len() - 1
-                });
-                *place = new;
-            }
-        }
-        let passed = self.passed.iter().filter_map(|place| order.iter().position(|other| other == place));
-        self.passed = passed.collect();
-        self.passed.sort_unstable();
-        self.sources = order.into_iter().map(|place| self.sources[place].clone()).collect();
-    }
-
     /// Makes graph outputs of the last node and of the nodes whose output no other takes.
     pub(super) fn settle_outputs(&mut self) {
         for place in 0..self.nodes.len() {

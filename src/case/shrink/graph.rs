@@ -116,31 +116,13 @@ impl Case {
             places.push(kept.len());
             kept.extend(is_needed.then_some(node));
         }
-        let mut taken: Vec<usize> = Vec::new();
         for value in kept.iter_mut().flat_map(|node| &mut node.inputs).flatten() {
-            match value {
-                Value::Output { node, .. } => *node = places[*node],
-                Value::Source(source) => {
-                    let place = taken.iter().position(|taken| taken == source).unwrap_or_else(|| {
-                        taken.push(*source);
-                        taken.len() - 1
-                    });
-                    *source = place;
-                }
+            if let Value::Output { node, .. } = value {
+                *node = places[*node];
             }
         }
-        self.passed = self.passed.iter().filter_map(|source| taken.iter().position(|taken| taken == source)).collect();
-        self.passed.sort_unstable();
-        self.sources = taken.iter().map(|&source| self.sources[source].clone()).collect();
-        let fed: Vec<usize> = self.fed().collect();
-        for run in &mut self.before {
-            let own = |(place, &source): (usize, &usize)| match run.get(source).filter(|_| fed.contains(&place)) {
-                Some(operand) => Operand { wiring: self.sources[place].wiring, ..operand.clone() },
-                None => self.sources[place].clone(),
-            };
-            *run = taken.iter().enumerate().map(own).collect();
-        }
         self.nodes = kept;
+        self.settle_sources();
         self
     }
 }

@@ -130,6 +130,7 @@ impl Report {
             discrepancies: &mismatch.discrepancies,
             generated: &generated,
             variant: variant.as_ref(),
+            output: wrong.first().map_or(0, |row| row.output(&generated.expectation)),
         };
         let reproducer = reproducer.write();
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);

@@ -56,10 +56,11 @@ const COPIED: &str = "A dimension could also be 0, in which case the actual dime
 
 /// The sentences that decide a case, and what they mean for it. There is at least one.
 pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
-    // Of a graph, what is asked of its last node.
-    let (case, last) = (&generated.case, generated.case.nodes.len() - 1);
+    // Of a graph, what is asked of the node that is at stake, or of its last.
+    let case = &generated.case;
     let values = case.values(&generated.tensors);
-    let alone = case.single().or_else(|| case.alone(last, &values, Wiring::Input(Declared::Static)));
+    let node = generated.expectation.rule().and_then(|rule| case.node_of(rule)).unwrap_or(case.nodes.len() - 1);
+    let alone = case.single().or_else(|| case.alone(node, &values, Wiring::Input(Declared::Static)));
     let Some(case) = &alone else { return (vec![], String::new()) };
     let own = |text| Quote::operator(case, text);
     // A runtime that is ended or that panics is wrong whatever the rule is.

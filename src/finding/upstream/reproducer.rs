@@ -28,6 +28,8 @@ pub(super) struct Reproducer<'a> {
     pub generated: &'a Generated,
     /// A second model, of which the same is to come.
     pub variant: Option<&'a Case>,
+    /// The output that is looked at, by its place.
+    pub output: usize,
 }
 
 /// The files of a reproducer, by path in the folder of the report, and how to run it.
@@ -102,11 +104,11 @@ impl Reproducer<'_> {
     /// The outputs that are acceptable, and whether an error is.
     fn acceptable(&self) -> (Vec<&Tensor>, bool) {
         match &self.generated.expectation {
-            Expectation::Defined(outputs) => (outputs.iter().take(1).collect(), false),
+            Expectation::Defined(outputs) => (outputs.get(self.output).into_iter().collect(), false),
             Expectation::Reject { .. } => (vec![], true),
             Expectation::Unspecified { tolerated, .. } => {
                 let outputs = tolerated.iter().filter_map(|answer| match answer {
-                    Answer::Outputs(outputs) => outputs.first(),
+                    Answer::Outputs(outputs) => outputs.get(self.output),
                     Answer::Refusal => None,
                 });
                 (outputs.collect(), tolerated.contains(&Answer::Refusal))
@@ -136,8 +138,9 @@ impl Reproducer<'_> {
         let models = self.models(|_| Ok(String::new())).unwrap_or_default();
         let (acceptable, error_is_right) = self.acceptable();
         let is_defined = matches!(self.generated.expectation, Expectation::Defined(_));
-        let files = (0..acceptable.len())
-            .map(|index| if is_defined { "test_data_set_0/output_0.pb".to_owned() } else { acceptable_file(index) });
+        let files = (0..acceptable.len()).map(|index| {
+            if is_defined { format!("test_data_set_0/output_{}.pb", self.output) } else { acceptable_file(index) }
+        });
         let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
         let tensors = self.generated.tensors.iter().chain(acceptable.iter().copied());
         let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
@@ -146,7 +149,7 @@ impl Reproducer<'_> {
             "repro.py",
             context! {
                 title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
-                levels, check => Value::from(Serde(self.check())), error_is_right,
+                levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
                 apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime",
                 acceptable => files.collect::<Vec<_>>(), expected => self.expected(),
             },
@@ -168,7 +171,7 @@ impl Reproducer<'_> {
         let commands = vec!["cargo run --release".to_owned()];
         let context = context! {
             title => self.title, version => self.version(), commands => commands.clone(),
-            models => Value::from(Serde(&models)), setups, check => Value::from(Serde(self.check())), pinned,
+            models => Value::from(Serde(&models)), output => self.output, setups, check => Value::from(Serde(self.check())), pinned,
             apart => self.needs_a_process(), acceptable, error_is_right, expected => self.expected(), strings, numbers,
         };
         let files =
@@ -280,7 +283,7 @@ mod tests {
             let ids = [RuntimeId { name, version, configuration: configuration.to_owned() }];
             let discrepancies = [Discrepancy::WrongValue];
             let (title, generated, variant) = ("A finding", &generated, None);
-            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant }.write()
+            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant, output: 0 }.write()
         };
         let program = written("all").unwrap().files.remove(0).1;
         assert!(program.contains("ORT_ENABLE_ALL"), "{program}");

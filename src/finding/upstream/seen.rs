@@ -8,8 +8,9 @@ use super::{outside, words};
 use crate::case::Case;
 use crate::finding::minimize::Sighting;
 use crate::finding::{Extent, Probe, Shown};
-use crate::operator::NEWEST_OPSET;
-use crate::runtime::{Execution, Outcome, RuntimeId};
+use crate::operator::{Expectation, NEWEST_OPSET};
+use crate::runtime::{Execution, Outcome, Output, RuntimeId};
+use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
 
 /// What every runtime made of a case.
@@ -22,8 +23,20 @@ pub(super) struct Wrong {
     pub id: RuntimeId,
     /// What it did.
     pub did: String,
+    execution: Execution,
     /// A variant of the case, and what it made of that, where it is at odds with itself.
     pub contrary: Option<(Case, String)>,
+}
+
+impl Wrong {
+    /// The place of the output that is not as expected: the first, if that is another or none.
+    pub fn output(&self, expectation: &Expectation) -> usize {
+        let (Outcome::Answer(given), Some(expected)) = (&self.execution.outcome, expectation.outputs()) else {
+            return 0;
+        };
+        let is_same = |(given, expected): (&Output, &Tensor)| given.native_type.is_none() && given.tensor == *expected;
+        given.iter().zip(expected).position(|pair| !is_same(pair)).unwrap_or(0)
+    }
 }
 
 /// A row of the table of all runtimes.
@@ -58,7 +71,8 @@ impl Seen {
             let contrary = sighting.examination.contrary.get(&place);
             let contrary =
                 contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
-            Wrong { id: sighting.configurations[place].0.clone(), did, contrary }
+            let execution = execution.clone();
+            Wrong { id: sighting.configurations[place].0.clone(), did, execution, contrary }
         });
         wrong.collect()
     }

@@ -81,13 +81,13 @@ fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> Tr
 {% endif %}
     let model = if setup == "into_typed()" { model.into_typed()? } else { model.into_optimized()? };
 {% if check == "declared" %}
-    let declared = model.output_fact(0)?.clone();
+    let declared = model.output_fact({{ output }})?.clone();
 {% endif %}
     let inputs = inputs.into_iter().map(|input| input.into()).collect();
 {% if check == "declared" %}
-    Ok((declared, model.into_runnable()?.run(inputs)?.remove(0).into_tensor()))
+    Ok((declared, model.into_runnable()?.run(inputs)?.remove({{ output }}).into_tensor()))
 {% else %}
-    Ok(model.into_runnable()?.run(inputs)?.remove(0).into_tensor())
+    Ok(model.into_runnable()?.run(inputs)?.remove({{ output }}).into_tensor())
 {% endif %}
 }
 

@@ -114,22 +114,22 @@ def run(folder, level):
         session = onnxruntime.InferenceSession(str(HERE / folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
 {% if foreign %}
         feeds = {name: fed(tensor) for name, tensor in feeds.items()}
-        output = read(session.run_with_ort_values(None, feeds)[0])
+        output = read(session.run_with_ort_values(None, feeds)[{{ output }}])
 {% elif check == "declared" %}
-        output = session.run(None, feeds)[0]
+        output = session.run(None, feeds)[{{ output }}]
 {% else %}
-        return session.run(None, feeds)[0]
+        return session.run(None, feeds)[{{ output }}]
 {% endif %}
 {% else %}
         model = onnx.load(HERE / folder / "model.onnx")
         checker.check_model(model)
-        output = ReferenceEvaluator(model).run(None, feeds)[0]
+        output = ReferenceEvaluator(model).run(None, feeds)[{{ output }}]
 {% endif %}
 {% if check == "declared" %}
 {% if package == "onnxruntime" %}
-        return output, session.get_outputs()[0].shape
+        return output, session.get_outputs()[{{ output }}].shape
 {% else %}
-        return output, [dim.dim_value or None for dim in model.graph.output[0].type.tensor_type.shape.dim]
+        return output, [dim.dim_value or None for dim in model.graph.output[{{ output }}].type.tensor_type.shape.dim]
 {% endif %}
 {% elif foreign or package != "onnxruntime" %}
         return output
