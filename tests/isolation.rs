@@ -33,7 +33,8 @@ mod slow {
     #[ignore = "slow: processes are ended again and again"]
     fn whatever_a_runtime_does_is_a_finding_and_no_case_is_lost() {
         let folder = tempfile::tempdir().unwrap();
-        let campaign = ["campaign", "--runtimes", "in-house,liar/fatal", "--cases", "1500", "--seed", "5"];
+        let campaign =
+            ["campaign", "--runtimes", "in-house,liar/fatal", "--cases", "1500", "--seed", "5", "--nodes", "1"];
         let (code, out) = crosscheck(folder.path(), &[&campaign[..], &LIMITS].concat());
         assert_eq!(code, Some(1), "{out}");
         for (finding, case) in [

@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
     /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
-    /// [default: 1..6]
+    /// [default: 1]
     #[arg(long, value_name = "N..M")]
     nodes: Option<Nodes>,
     #[command(flatten)]

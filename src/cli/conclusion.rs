@@ -10,7 +10,7 @@ use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, t
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
 use crate::finding::{CASES, Finding, Ledger, Outline, State, Summary, Triaged, one_line, snapshot, triage};
-use crate::operator::Rule;
+use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
 use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
 use crate::verdict::{Severity, reaction};
@@ -329,7 +329,10 @@ fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     for runtime in &statistics.runtimes {
         let mut gaps: Vec<(Gap, Vec<String>, u64)> = Vec::new();
         for (tally, count) in &runtime.unsupported {
-            let cell = format!("{}-{}", tally.operator, tally.version);
+            let cell = match tally.operator {
+                GRAPH => "graphs".to_owned(),
+                operator => format!("{operator}-{}", tally.version),
+            };
             match gaps.iter_mut().find(|(gap, _, _)| *gap == tally.gap) {
                 Some((_, cells, sum)) => {
                     *sum += count;
@@ -344,11 +347,12 @@ fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
             let types = runtime.unsupported.keys().filter(|t| t.gap == gap).filter_map(|t| t.element_type);
             let types: BTreeSet<_> = types.collect();
             let types = match types.len() {
-                0..=12 => types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" "),
-                many => format!("{many} types"),
+                0 => String::new(),
+                1..=12 => format!(" ({})", types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" ")),
+                many => format!(" ({many} types)"),
             };
             let gap = reaction(&Outcome::Unsupported(gap));
-            writeln!(to, "\n{} {gap}: {count} cases of {} ({types})", runtime.id, cells.join(" "))?;
+            writeln!(to, "\n{} {gap}: {count} cases of {}{types}", runtime.id, cells.join(" "))?;
         }
     }
     Ok(())

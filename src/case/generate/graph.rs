@@ -54,9 +54,8 @@ impl Nodes {
 }
 
 impl Default for Nodes {
-    /// Single nodes, and graphs of up to 6.
     fn default() -> Nodes {
-        Nodes { least: 1, most: 6 }
+        Nodes::ONE
     }
 }
 
