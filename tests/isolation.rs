@@ -19,7 +19,7 @@ fn runtimes_do_in_processes_of_their_own_what_they_do_in_one() {
 #[test]
 fn a_runtime_that_ends_its_process_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    let (code, out) = crosscheck(folder.path(), &["run", "Flatten@28 float[1,1,1,1]", "--runtimes", "liar/crash"]);
+    let (code, out) = crosscheck(folder.path(), &["run", "Flatten@28 float[1,1,1,1]", "--runtimes", "planted/crash"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.contains("WRONG") && out.contains("ends its process"), "{out}");
 }
@@ -34,17 +34,17 @@ mod slow {
     fn whatever_a_runtime_does_is_a_finding_and_no_case_is_lost() {
         let folder = tempfile::tempdir().unwrap();
         let campaign =
-            ["campaign", "--runtimes", "in-house,liar/fatal", "--cases", "1500", "--seed", "5", "--nodes", "1"];
+            ["campaign", "--runtimes", "in-house,planted/fatal", "--cases", "1500", "--seed", "5", "--nodes", "1"];
         let (code, out) = crosscheck(folder.path(), &[&campaign[..], &LIMITS].concat());
         assert_eq!(code, Some(1), "{out}");
         for (finding, case) in [
-            ("liar of Flatten panics: panics at run: there is nothing to flatten", "Flatten@28 float[0]"),
-            ("liar of Flatten ends its process: is aborted", "Flatten@28 float[1,1,1,1]"),
-            ("liar of Shape ends its process: is ended by a fault", "Shape@28 float[0]"),
-            ("liar of Reshape gives no answer within the time limit", "Reshape@28 uint2[1] int64[1]{1}"),
-            ("liar of Flatten ends its process", "Flatten@28 uint2[1]"),
-            ("liar of Reshape takes more memory than its limit", "Reshape@28 int2[1] int64[1]{1}"),
-            ("liar of Flatten answers what cannot be read", "Flatten@28 int2[1]"),
+            ("planted of Flatten panics: panics at run: there is nothing to flatten", "Flatten@28 float[0]"),
+            ("planted of Flatten ends its process: is aborted", "Flatten@28 float[1,1,1,1]"),
+            ("planted of Shape ends its process: is ended by a fault", "Shape@28 float[0]"),
+            ("planted of Reshape gives no answer within the time limit", "Reshape@28 uint2[1] int64[1]{1}"),
+            ("planted of Flatten ends its process", "Flatten@28 uint2[1]"),
+            ("planted of Reshape takes more memory than its limit", "Reshape@28 int2[1] int64[1]{1}"),
+            ("planted of Flatten answers what cannot be read", "Flatten@28 int2[1]"),
         ] {
             let mut lines = out.lines().skip_while(|line| !line.ends_with(finding));
             assert!(lines.next().is_some(), "no {finding} in {out}");
@@ -53,7 +53,7 @@ mod slow {
         }
         assert!(out.contains("7 distinct findings") && out.contains("1500 cases in"), "{out}");
         // Each runtime did every case, once.
-        for runtime in ["in-house", "liar/fatal"] {
+        for runtime in ["in-house", "planted/fatal"] {
             let row = out.lines().find(|line| line.trim_start().starts_with(runtime)).unwrap_or_default();
             let numbers: Vec<u64> = row.split_whitespace().skip(2).filter_map(|word| word.parse().ok()).collect();
             assert_eq!(numbers[..6].iter().sum::<u64>(), 1500, "{row}");

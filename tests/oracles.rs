@@ -27,8 +27,8 @@ impl Campaign {
     fn run(fault: &str) -> Campaign {
         let folder = tempfile::tempdir().unwrap();
         // The configuration that disagrees needs one that is right.
-        let beside = if fault == Discrepancy::ConfigurationsDisagree.id() { ",liar/right" } else { "" };
-        let runtimes = format!("in-house,liar/{fault}{beside}");
+        let beside = if fault == Discrepancy::ConfigurationsDisagree.id() { ",planted/right" } else { "" };
+        let runtimes = format!("in-house,planted/{fault}{beside}");
         let campaign = ["campaign", "--runtimes", &runtimes, "--cases", "1500", "--seed", "5", "--output", "out"];
         let limits = ["--time-limit", "500ms", "--memory-limit", "96MiB"];
         let (code, printed) = crosscheck(folder.path(), &[&campaign[..], &limits].concat());
@@ -72,8 +72,8 @@ fn every_discrepancy_is_found_where_its_fault_is_planted_and_no_other_is() {
     let rows = kinds.map(|kind| (kind, BTreeSet::from([kind]))).chain(NO_FINDING.map(|name| (name, BTreeSet::new())));
     let wrong = rows.filter_map(|(name, kinds)| {
         let campaign = Campaign::run(name);
-        if campaign.printed.contains(&format!("`liar/{name}` cannot take part")) {
-            return Some(format!("{name}: no fault is planted for it: add a row to PLANTED in src/runtime/liar.rs"));
+        if campaign.printed.contains(&format!("`planted/{name}` cannot take part")) {
+            return Some(format!("{name}: no fault is planted for it: add a row to PLANTED in src/runtime/planted.rs"));
         }
         let faults = campaign.faults(&kinds);
         (!faults.is_empty()).then(|| format!("{name}: {}\n{}", faults.join("; "), campaign.printed))
@@ -87,7 +87,7 @@ fn a_changed_nan_payload_is_counted_and_shown() {
     let changed = Campaign::run("nan-payload");
     let count = changed.nan_payloads();
     assert!(count > 1, "{}", changed.summary["runtimes"]);
-    let said = format!("liar/nan-payload changes the payload of a NaN in {count} cases, which no text forbids");
+    let said = format!("planted/nan-payload changes the payload of a NaN in {count} cases, which no text forbids");
     assert!(changed.printed.contains(&said) && changed.markdown.contains(&said), "{}", changed.printed);
     let right = Campaign::run("right");
     assert_eq!(right.nan_payloads(), 0);
@@ -97,7 +97,7 @@ fn a_changed_nan_payload_is_counted_and_shown() {
 /// The new findings of a campaign of graphs on a runtime with a fault, each a case.
 fn found_in_graphs(fault: &str) -> Vec<Case> {
     let folder = tempfile::tempdir().unwrap();
-    let runtimes = format!("in-house,liar/{fault}");
+    let runtimes = format!("in-house,planted/{fault}");
     let campaign =
         ["campaign", "--runtimes", &runtimes, "--nodes", "2..6", "--cases", "3000", "--seed", "5", "--output", "out"];
     let (code, printed) = crosscheck(folder.path(), &campaign);
@@ -130,12 +130,12 @@ mod wheels {
     fn what_goes_wrong_in_one_model_only_can_be_known_like_anything_else() {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| crosscheck(folder.path(), arguments);
-        let runtimes = ["--runtimes", "in-house,liar/in-one-model"];
+        let runtimes = ["--runtimes", "in-house,planted/in-one-model"];
         let campaign =
             ["campaign", "--cases", "30000", "--seed", "5", "--threads", "1", "--output", "out", "--restart"];
         let campaign = || run(&[&campaign[..], &runtimes].concat());
         let (code, printed) = campaign();
-        assert!(code == Some(1) && printed.contains("1. liar of graph panics"), "{printed}");
+        assert!(code == Some(1) && printed.contains("1. planted of graph panics"), "{printed}");
         let summary = || -> Value {
             serde_json::from_str(&fs::read_to_string(folder.path().join("out/summary.json")).unwrap()).unwrap()
         };
@@ -146,13 +146,13 @@ mod wheels {
         assert!(code == Some(0) && printed.contains("1 new finding"), "{printed}");
         let (code, printed) = campaign();
         let known = summary()["known"][0]["id"].as_str().unwrap().to_owned();
-        assert!(code == Some(0) && known.starts_with("liar-graph-panic-"), "{known}: {printed}");
+        assert!(code == Some(0) && known.starts_with("planted-graph-panic-"), "{known}: {printed}");
         let (code, printed) = add();
         assert!(code == Some(0) && printed.contains("0 new findings"), "it is there already: {printed}");
         // It is held against whoever is right by now.
         let (code, printed) = run(&[&["known"][..], &runtimes].concat());
         assert!(code == Some(0) && printed.contains("(open; shows)"), "{printed}");
-        let (code, printed) = run(&["known", "--runtimes", "liar/right"]);
+        let (code, printed) = run(&["known", "--runtimes", "planted/right"]);
         assert!(code == Some(1) && printed.contains("no longer shows"), "{printed}");
     }
 }

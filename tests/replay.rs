@@ -15,7 +15,7 @@ use prost::Message;
 use serde_json::Value;
 
 /// The in-house implementation, and a runtime that does the same.
-const BOTH: &str = "in-house,liar/right";
+const BOTH: &str = "in-house,planted/right";
 
 /// The same text with single spaces.
 fn plain(text: &str) -> String {
@@ -109,7 +109,7 @@ fn assert_both_are_held_to_the_specification(both: &str, other: &str) {
 
 #[test]
 fn a_stored_output_and_all_runtimes_are_held_to_the_specification() {
-    assert_both_are_held_to_the_specification(BOTH, "liar/right");
+    assert_both_are_held_to_the_specification(BOTH, "planted/right");
 }
 
 #[test]
@@ -121,9 +121,9 @@ fn a_runtime_that_deviates_ends_with_1_and_is_named() {
         "Flatten@28 axis=0 float[1,1,1,1]",
         Some(&[floats(&[0.0]).with_dims(vec![1, 1]).unwrap()]),
     );
-    let (code, out, _) = replay("in-house,liar/crash", &folder, &[]);
+    let (code, out, _) = replay("in-house,planted/crash", &folder, &[]);
     assert_eq!(code, Some(1), "{out}");
-    assert!(plain(&out).contains("liar/crash WRONG ends its process\n"), "{out}");
+    assert!(plain(&out).contains("planted/crash WRONG ends its process\n"), "{out}");
     assert!(plain(&out).contains("in-house agrees\n"), "{out}");
     assert!(out.contains("crosscheck save 'Flatten@28 axis=0 float[1,1,1,1]{0.0}'"), "{out}");
 }
@@ -139,7 +139,7 @@ fn a_graph_is_named_as_a_case_and_held_to_the_specification() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("the specification demands float[1,2]{0.0,1.0}, float[2,1]{0.0,1.0}\n"), "{out}");
     assert!(out.contains(&format!("    the case {line}\n")) && !out.contains("crosscheck save"), "{out}");
-    for witness in ["stored output", "in-house", "liar/right"] {
+    for witness in ["stored output", "in-house", "planted/right"] {
         assert!(plain(&out).contains(&format!("{witness} agrees\n")), "{out}");
     }
     let (_, out, _) = replay(BOTH, &folder, &["--format", "json"]);
@@ -162,8 +162,8 @@ fn what_is_wrong_with_a_graph_can_be_saved() {
     let root = tempfile::tempdir().unwrap();
     let line = "a=Flatten@21 axis=0 float[1,1,1,1]{0.0}; Shape a";
     let folder = case(root.path(), "graph", line, Some(&[Tensor::vector(&[1, 1])]));
-    let (code, out, _) = replay("in-house,liar/crash", &folder, &[]);
-    assert!(code == Some(1) && plain(&out).contains("liar/crash WRONG ends its process\n"), "{out}");
+    let (code, out, _) = replay("in-house,planted/crash", &folder, &[]);
+    assert!(code == Some(1) && plain(&out).contains("planted/crash WRONG ends its process\n"), "{out}");
     assert!(out.contains(&format!("crosscheck save '{line}'\n")), "{out}");
     // What is stored is shown by no runtime.
     let wrong = case(root.path(), "wrong", line, Some(&[Tensor::vector(&[1, 2])]));

@@ -202,7 +202,7 @@ mod slow {
             said["cases"]["total"].as_u64().unwrap()
         };
         for (configuration, case) in
-            [("liar/hang", "Reshape@28 uint2[1] int64[1]{1}"), ("liar/hangs-often", "Flatten@28 float[1]")]
+            [("planted/hang", "Reshape@28 uint2[1] int64[1]{1}"), ("planted/hangs-often", "Flatten@28 float[1]")]
         {
             let cases = cases(configuration, Some(case));
             assert!(cases > 5000, "{configuration}: only {cases} cases");

@@ -8,7 +8,7 @@ use super::*;
 use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
 use crate::operator::GRAPH;
-use crate::runtime::liar::{self, Fault};
+use crate::runtime::planted::{self, Fault};
 use crate::runtime::{self, Execution, Gap, NativeType, Outcome, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
 
@@ -25,7 +25,7 @@ fn is_of(operator: &str, job: &Job) -> bool {
 
 /// Shape hands its answer over in a type that ONNX does not have.
 fn native_shape(job: &Job, execution: &mut Execution) {
-    if liar::is(job, "Shape")
+    if planted::is(job, "Shape")
         && let Outcome::Answer(outputs) = &mut execution.outcome
     {
         for output in outputs {
@@ -40,7 +40,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
         mismatch: Mismatch {
             discrepancies: vec![Discrepancy::WrongType],
             operator: "Shape",
-            runtime: "liar".to_owned(),
+            runtime: "planted".to_owned(),
             rule: None,
             reaction: NativeType::TDim.name().to_owned(),
         },
@@ -48,7 +48,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
         by_design: true,
     };
     let run_with = |faults: &'static [Fault], by_design| {
-        let open = move || Ok(vec![liar::honest()?, liar::liar(faults)?]);
+        let open = move || Ok(vec![planted::without_faults()?, planted::with_faults(faults)?]);
         let known = [Trigger { by_design, ..design.clone() }];
         let source = Stream::new(Generator::default(), 7, vec![]);
         let options = Options { known: &known, ..options(&source, Some(2000), 2) };
@@ -59,7 +59,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
     let (all, wrong) = counts(&meant);
     assert!(all > 300 && wrong == 0 && meant.groups.is_empty(), "{:?}", meant.groups);
     assert_eq!(counts(&run_with(&[native_shape], false)), (0, all), "a defect that is known is wrong all the same");
-    let short = run_with(&[liar::short_shape, native_shape], true);
+    let short = run_with(&[planted::short_shape, native_shape], true);
     let (meant, wrong) = counts(&short);
     assert!(meant + wrong == all && wrong > 30, "{meant} {wrong} {all}");
     let mismatches: Vec<&[Discrepancy]> = short.groups.keys().map(|(own, _)| &own.discrepancies[..]).collect();
@@ -99,7 +99,9 @@ fn a_stopped_campaign_keeps_what_it_has() {
 
 /// A campaign with a checkpoint in a folder, up to a number of cases or until at least `stop_at` are run.
 fn with_checkpoint(folder: &std::path::Path, resumes: bool, threads: usize, cases: u64, stop_at: u64) -> Statistics {
-    let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::panics_on_zero])?]);
+    let open = || {
+        Ok(vec![planted::without_faults()?, planted::with_faults(&[planted::short_shape, planted::panics_on_zero])?])
+    };
     let ids: Vec<_> = open().unwrap().iter().map(|runtime| runtime.id().clone()).collect();
     let known = known_trigger();
     let triggers = known.iter().map(|_| "a known issue".to_owned()).collect();
@@ -134,7 +136,7 @@ impl Source for Counted {
 
 /// What a panic on a dim of zero looks like.
 fn known_trigger() -> Vec<Trigger> {
-    let open = || Ok(vec![liar::honest()?, liar::liar(&[liar::panics_on_zero])?]);
+    let open = || Ok(vec![planted::without_faults()?, planted::with_faults(&[planted::panics_on_zero])?]);
     let source = Stream::new(Generator::default(), 7, vec![]);
     let options = Options { batch: 1, ..options(&source, Some(2000), 2) };
     let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
@@ -195,12 +197,12 @@ fn found(open: Opener) -> Vec<(Mismatch, Case)> {
 }
 
 fn found_on_whole_models(fault: Fault) -> Vec<(Mismatch, Case)> {
-    found(&move || Ok(vec![liar::honest()?, liar::on_whole_models(&[fault])?]))
+    found(&move || Ok(vec![planted::without_faults()?, planted::on_whole_models(&[fault])?]))
 }
 
 #[test]
 fn what_goes_wrong_in_a_batch_only_is_a_case_of_several_nodes() {
-    let found = found_on_whole_models(liar::panics_on_shape_beside_flatten);
+    let found = found_on_whole_models(planted::panics_on_shape_beside_flatten);
     assert!(!found.is_empty());
     for (mismatch, case) in found {
         assert_eq!((mismatch.operator, &mismatch.discrepancies[..]), (GRAPH, &[Discrepancy::Panic][..]), "{case}");
@@ -242,7 +244,7 @@ impl Runtime for Stale {
 
 #[test]
 fn what_a_session_keeps_from_one_run_to_the_next_is_a_case_of_two_runs() {
-    let open = || Ok(vec![liar::honest()?, Box::new(Stale(liar::honest()?)) as Box<dyn Runtime>]);
+    let open = || Ok(vec![planted::without_faults()?, Box::new(Stale(planted::without_faults()?)) as Box<dyn Runtime>]);
     let found = found(&open);
     assert!(!found.is_empty());
     for (mismatch, case) in found {
@@ -257,19 +259,19 @@ fn what_a_session_keeps_from_one_run_to_the_next_is_a_case_of_two_runs() {
 
 /// Has no Flatten, and finds that out when it loads the model, or in each run.
 struct WithoutFlatten {
-    honest: Box<dyn Runtime>,
+    right: Box<dyn Runtime>,
     at_load: bool,
     asked: Arc<AtomicUsize>,
 }
 
 impl Runtime for WithoutFlatten {
     fn id(&self) -> &RuntimeId {
-        self.honest.id()
+        self.right.id()
     }
 
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         if !is_of("Flatten", job) {
-            return self.honest.execute(job, done);
+            return self.right.execute(job, done);
         }
         let times = if self.at_load { 1 } else { job.runs.len() };
         self.asked.fetch_add(times, Ordering::Relaxed);
@@ -284,8 +286,8 @@ fn a_model_that_cannot_be_loaded_is_tried_once_for_all_cases_that_have_it() {
     let run_with = |batch, at_load| {
         let asked = Arc::new(AtomicUsize::new(0));
         let open = || {
-            let without = WithoutFlatten { honest: liar::honest()?, at_load, asked: Arc::clone(&asked) };
-            Ok(vec![liar::honest()?, Box::new(without) as Box<dyn Runtime>])
+            let without = WithoutFlatten { right: planted::without_faults()?, at_load, asked: Arc::clone(&asked) };
+            Ok(vec![planted::without_faults()?, Box::new(without) as Box<dyn Runtime>])
         };
         let source = Stream::new(Generator::default(), 7, vec![]);
         let options = Options { batch, ..options(&source, Some(9000), 2) };
@@ -316,7 +318,7 @@ impl Runtime for Stopped {
 
 #[test]
 fn a_runtime_that_was_stopped_holds_up_nobody() {
-    let mut runtimes = vec![Box::new(Stopped(liar::honest().unwrap())) as Box<dyn Runtime>];
+    let mut runtimes = vec![Box::new(Stopped(planted::without_faults().unwrap())) as Box<dyn Runtime>];
     let ids = runtime::ids(&runtimes);
     let generated = Generated::given("Shape@28 float[1]".parse().unwrap());
     let examination = examine(&generated, &mut runtimes, &ids);
@@ -326,7 +328,7 @@ fn a_runtime_that_was_stopped_holds_up_nobody() {
 /// Counts what it is asked, which it may have no kernel for.
 struct Counting {
     id: RuntimeId,
-    honest: Box<dyn Runtime>,
+    right: Box<dyn Runtime>,
     has_kernel: bool,
     log: Arc<Mutex<BTreeMap<RuntimeId, usize>>>,
 }
@@ -339,7 +341,7 @@ impl Runtime for Counting {
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         *self.log.lock().unwrap().entry(self.id.clone()).or_default() += 1;
         let lacking = || Execution::without_answer(Outcome::Unsupported(Gap::Kernel), "no kernel".to_owned());
-        if self.has_kernel { self.honest.execute(job, done) } else { done(lacking()) }
+        if self.has_kernel { self.right.execute(job, done) } else { done(lacking()) }
     }
 }
 
@@ -353,7 +355,7 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
     let counting = rows.map(|(name, configuration, has_kernel)| {
         let (version, configuration) = ("1".to_owned(), configuration.to_owned());
         let id = RuntimeId { name: name.to_owned(), version, configuration };
-        let counting = Counting { id, honest: liar::honest().unwrap(), has_kernel, log: Arc::clone(&log) };
+        let counting = Counting { id, right: planted::without_faults().unwrap(), has_kernel, log: Arc::clone(&log) };
         Box::new(counting) as Box<dyn Runtime>
     });
     let mut runtimes = Vec::from(counting);
@@ -366,8 +368,12 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
 #[test]
 fn findings_do_not_depend_on_batches() {
     let wrong = |batch: usize| {
-        let open =
-            || Ok(vec![liar::honest()?, liar::liar(&[liar::short_shape, liar::wrong_type, liar::panics_on_zero])?]);
+        let open = || {
+            Ok(vec![
+                planted::without_faults()?,
+                planted::with_faults(&[planted::short_shape, planted::wrong_type, planted::panics_on_zero])?,
+            ])
+        };
         let source = Stream::new(Generator::default(), 11, vec![]);
         let options = Options { batch, ..options(&source, Some(12_000), 2) };
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();

@@ -419,7 +419,9 @@ mod tests {
     use super::*;
     use crate::case::Generator;
     use crate::runtime::Execution;
-    use crate::runtime::liar::{Fault, is, is_of_nothing, liar, panics_on_zero, short_shape, swapped_flatten};
+    use crate::runtime::planted::{
+        Fault, is, is_of_nothing, panics_on_zero, short_shape, swapped_flatten, with_faults,
+    };
 
     /// What is drawn, without the catalogue.
     struct Drawn(Generator);
@@ -436,7 +438,7 @@ mod tests {
     fn compared(before: &[Fault], hasty: &[Fault], after: &[Fault]) -> Comparison {
         let open = |time: Duration| {
             let own: Vec<Fault> = before.iter().chain(if time < LIMIT { hasty } else { &[] }).copied().collect();
-            Ok([vec![liar(&own)?], vec![liar(after)?]])
+            Ok([vec![with_faults(&own)?], vec![with_faults(after)?]])
         };
         let source = Drawn(Generator::default());
         let options = Options { source: &source, cases: 500, threads: 2, limit: LIMIT, open: &open };
@@ -510,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_is_stopped_says_what_there_is() {
-        let open = |_| Ok([vec![liar(&[short_shape])?], vec![liar(&[])?]]);
+        let open = |_| Ok([vec![with_faults(&[short_shape])?], vec![with_faults(&[])?]]);
         let source = Drawn(Generator::default());
         let options = Options { source: &source, cases: u64::MAX, threads: 2, limit: LIMIT, open: &open };
         let stop = Stop::default();

@@ -7,14 +7,14 @@ use super::*;
 use crate::campaign::{self, Options, Statistics, Stream};
 use crate::case::{Generator, shrink};
 use crate::model::Job;
-use crate::runtime::liar::{
+use crate::runtime::planted::{
     Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
 };
 use crate::runtime::{self, Execution, OpenError, Runtime, Stop};
 use crate::tensor::ElementType;
 
-fn liar(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-    Ok(vec![runtime::liar::liar(faults)?])
+fn with_faults(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
+    Ok(vec![runtime::planted::with_faults(faults)?])
 }
 
 /// Flatten swaps its halves, but only of uint8: the same kind of verdict as above, with another trigger.
@@ -38,12 +38,12 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         expected: known,
         known,
     };
-    campaign::run(&options, None, &|| liar(faults), &Stop::default(), &|_| {}).unwrap()
+    campaign::run(&options, None, &|| with_faults(faults), &Stop::default(), &|_| {}).unwrap()
 }
 
 fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
     let statistics = run(faults, known);
-    triage(&statistics.groups, &|| liar(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
+    triage(&statistics.groups, &|| with_faults(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
 }
 
 #[test]
@@ -51,18 +51,18 @@ fn five_faults_at_once_are_five_findings() {
     let found = findings(&FIVE, &[]);
     let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
     insta::assert_snapshot!(signatures.join("\n"), @r"
-    liar | Flatten | panic | panics at run: there is nothing to flatten | operand0:dim-zero
-    liar | Flatten | wrong-dims | rank>=1
-    liar | Shape | wrong-dims | rank>=3
-    liar | Reshape | wrong-type | float16 | operand0:bfloat16
-    liar | Reshape | refuses-valid | objects to values | rank>=4
+    planted | Flatten | panic | panics at run: there is nothing to flatten | operand0:dim-zero
+    planted | Flatten | wrong-dims | rank>=1
+    planted | Shape | wrong-dims | rank>=3
+    planted | Reshape | wrong-type | float16 | operand0:bfloat16
+    planted | Reshape | refuses-valid | objects to values | rank>=4
     ");
 }
 
 #[test]
 fn no_single_step_can_be_taken_from_a_minimized_case() {
     for fault in FIVE.into_iter().chain([truncated_target as Fault]) {
-        let mut probe = Probe::new(liar(&[fault]).unwrap());
+        let mut probe = Probe::new(with_faults(&[fault]).unwrap());
         let found = findings(&[fault], &[]);
         assert!(!found.is_empty());
         for finding in found {
@@ -80,15 +80,15 @@ fn no_single_step_can_be_taken_from_a_minimized_case() {
 fn a_truncated_target_is_one_finding_however_it_shows() {
     let found = findings(&[truncated_target], &[]);
     let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
-    assert_eq!(signatures, ["liar | Reshape | truncates | target-vast !operand0:in-model !operand1:in-model"]);
+    assert_eq!(signatures, ["planted | Reshape | truncates | target-vast !operand0:in-model !operand1:in-model"]);
     assert!(found[0].count > 20, "{} mismatches", found[0].count);
 }
 
 #[test]
 fn minimizing_is_deterministic_and_keeps_the_mismatch() {
     let case: Case = "Shape@15 start=-9 float16[2,3,1,7,2]:special:constant(typed)".parse().unwrap();
-    let mut probe = Probe::new(liar(&[short_shape]).unwrap());
-    let sighting = probe.look(&case, "liar").unwrap();
+    let mut probe = Probe::new(with_faults(&[short_shape]).unwrap());
+    let sighting = probe.look(&case, "planted").unwrap();
     let mismatch = sighting.configurations[0].1[0].clone();
     let first = minimize(&case, &mismatch, &mut probe);
     let second = minimize(&case, &mismatch, &mut probe);
@@ -128,14 +128,14 @@ fn the_extent_says_where_a_finding_shows() {
 fn a_finding_is_saved_as_a_case_and_a_pending_snapshot() {
     let root = tempfile::tempdir().unwrap();
     let finding = findings(&[short_shape], &[]).remove(0);
-    let mut runtimes = liar(&[short_shape]).unwrap();
+    let mut runtimes = with_faults(&[short_shape]).unwrap();
     let path = finding.save(root.path(), &mut runtimes).unwrap();
     let saved = load(root.path()).unwrap();
     assert_eq!(saved.len(), 1);
     assert_eq!((&saved[0].case, &saved[0].name), (&finding.case, &finding.name()));
     let pending = root.path().join(SNAPSHOTS).join(format!("{}.snap.new", finding.name()));
     let text = std::fs::read_to_string(pending).unwrap();
-    assert!(text.starts_with("---\nsource: tests/regressions.rs\n") && text.contains("liar"), "{text}");
+    assert!(text.starts_with("---\nsource: tests/regressions.rs\n") && text.contains("planted"), "{text}");
 
     std::fs::write(&path, "# a comment\nShape@28 flaot[1]\n").unwrap();
     let error = load(root.path()).unwrap_err().to_string();

@@ -244,7 +244,7 @@ fn open(rows: &[Row]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
     let mut runtimes = runtime::open(rows)?;
     #[cfg(feature = "planted")]
     if let Ok(name) = std::env::var("CROSSCHECK_PLANTED") {
-        runtimes.push(runtime::liar::named(&name)?);
+        runtimes.push(runtime::planted::named(&name)?);
     }
     Ok(runtimes)
 }

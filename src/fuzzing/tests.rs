@@ -1,7 +1,7 @@
 //! The parts of a target that need no libFuzzer.
 
 use super::*;
-use crate::runtime::liar;
+use crate::runtime::planted;
 
 #[test]
 fn a_target_takes_cases_of_its_operator_only() {
@@ -21,24 +21,27 @@ fn what_is_minimized_is_known_from_the_arguments() {
         "Shape@15 float16[2,3,4]"
     );
     assert_eq!(case(&["shape", "-runs=5", file]), None);
-    let mut probe = Probe::new(vec![liar::named("short-shape").unwrap()]);
+    let mut probe = Probe::new(vec![planted::named("short-shape").unwrap()]);
     let case = case(&["shape", "-minimize_crash_internal_step=1", file]).unwrap();
     let signatures = signatures(&case, &mut Triage::default(), &mut probe);
-    assert_eq!(signatures.iter().map(ToString::to_string).collect::<Vec<_>>(), ["liar | Shape | wrong-dims | rank>=3"]);
+    assert_eq!(
+        signatures.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["planted | Shape | wrong-dims | rank>=3"]
+    );
 }
 
 #[test]
 fn a_finding_is_described_with_commands_that_parse_back() {
-    let mut runtimes = vec![liar::named("short-shape").unwrap()];
-    let mut probe = Probe::new(vec![liar::named("short-shape").unwrap()]);
+    let mut runtimes = vec![planted::named("short-shape").unwrap()];
+    let mut probe = Probe::new(vec![planted::named("short-shape").unwrap()]);
     let case: Case = "Shape@15 float16[2,3,4]".parse().unwrap();
-    let mismatch = probe.look(&case, "liar").unwrap().configurations[0].1[0].clone();
+    let mismatch = probe.look(&case, "planted").unwrap().configurations[0].1[0].clone();
     let mut triage = Triage::default();
     let features = Features::of(&case);
     let Sorted::New(finding) = triage.sort(&case, &mismatch, &features, &mut probe) else { panic!("it is new") };
     let text = describe(&finding, &mut runtimes);
-    assert!(text.contains("New finding: liar of Shape gives other dims"), "{text}");
-    assert!(text.contains("WRONG") && text.contains("signature: liar | Shape"), "{text}");
+    assert!(text.contains("New finding: planted of Shape gives other dims"), "{text}");
+    assert!(text.contains("WRONG") && text.contains("signature: planted | Shape"), "{text}");
     for command in ["run", "save"] {
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("    crosscheck {command} ")));
         let quoted = line.unwrap_or_else(|| panic!("{command} in {text}"));

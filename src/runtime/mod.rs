@@ -6,11 +6,11 @@
 mod caught;
 mod command;
 mod in_house;
-#[cfg(any(test, feature = "planted"))]
-pub(crate) mod liar;
 #[cfg(feature = "onnxruntime")]
 mod onnxruntime;
 mod outcome;
+#[cfg(any(test, feature = "planted"))]
+pub(crate) mod planted;
 mod process;
 pub mod provision;
 mod stop;
@@ -44,7 +44,7 @@ pub static KINDS: &[&Kind] = &[
 /// Every runtime kind that can be named.
 fn kinds() -> impl Iterator<Item = &'static Kind> {
     #[cfg(any(test, feature = "planted"))]
-    let planted = [&liar::KIND];
+    let planted = [&planted::KIND];
     #[cfg(not(any(test, feature = "planted")))]
     let planted: [&'static Kind; 0] = [];
     KINDS.iter().copied().chain([&command::KIND]).chain(planted)

@@ -4,11 +4,11 @@ use super::*;
 use crate::campaign::tests::options;
 use crate::campaign::{Stream, Times, run};
 use crate::case::Generator;
-use crate::runtime::liar::{self, panics_on_zero, short_shape, wrong_type};
+use crate::runtime::planted::{self, panics_on_zero, short_shape, wrong_type};
 use crate::runtime::{OpenError, Runtime, Stop};
 
 fn open() -> Result<Vec<Box<dyn Runtime>>, OpenError> {
-    Ok(vec![liar::honest()?, liar::liar(&[short_shape, wrong_type, panics_on_zero])?])
+    Ok(vec![planted::without_faults()?, planted::with_faults(&[short_shape, wrong_type, panics_on_zero])?])
 }
 
 fn header() -> Header {
@@ -88,7 +88,7 @@ fn what_another_campaign_has_otherwise_is_said() {
     for words in [
         r#"its cases are {"seed":7} and not {"seed":8}"#,
         "its shard is 1/1 and not 2/3",
-        "liar 0 and not in-house",
+        "planted 0 and not in-house",
         "--ignore-known is false and not true",
         "start over with --restart",
     ] {

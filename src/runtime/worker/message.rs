@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::case::{Generated, Generator};
     use crate::model;
-    use crate::runtime::{Gap, Reason, Stage, execute_once, liar};
+    use crate::runtime::{Gap, Reason, Stage, execute_once, planted};
     use crate::tensor::ElementType;
 
     /// What is understood of an execution.
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn jobs_and_what_comes_of_them_survive_the_way() {
         let generator = Generator::default();
-        let mut honest = liar::honest().unwrap();
+        let mut right = planted::without_faults().unwrap();
         let mut declared = [Arc::default(), Arc::default()];
         for index in 0..300 {
             let Generated { case, tensors, .. } = generator.case(2, index);
@@ -230,7 +230,7 @@ mod tests {
             let mut rest = &batch[..];
             assert_eq!([(); 2].map(|()| read_job(&mut rest).unwrap()), [job.clone(), twice]);
             assert!(rest.is_empty());
-            let execution = execute_once(honest.as_mut(), &job);
+            let execution = execute_once(right.as_mut(), &job);
             for _ in 0..2 {
                 let read = sent(&job.runs[0], &execution, &mut declared);
                 assert_eq!((&read.outcome, &read.declared), (&execution.outcome, &execution.declared), "{case}");

@@ -77,35 +77,35 @@ const NAMES: [&str; PLANTED.len()] = {
 };
 
 pub(super) static KIND: Kind = Kind {
-    name: "liar",
+    name: "planted",
     version: "0",
     configurations: &NAMES,
     supply: Supply::Linked,
     known: "",
     open: |row| {
-        let faults = planted(&row.id.configuration)?;
+        let faults = faults(&row.id.configuration)?;
         let is_by_node = ![IN_ONE_MODEL, IN_A_GRAPH].contains(&row.id.configuration.as_str());
-        Ok(Box::new(Liar { id: row.id.clone(), honest: honest()?, faults, is_by_node }))
+        Ok(Box::new(Planted { id: row.id.clone(), right: without_faults()?, faults, is_by_node }))
     },
 };
 
-struct Liar {
+struct Planted {
     id: RuntimeId,
-    honest: Box<dyn Runtime>,
+    right: Box<dyn Runtime>,
     faults: Vec<Fault>,
     /// Whether a fault shows in each node for itself, as it does in a real runtime, or in the model as a whole.
     is_by_node: bool,
 }
 
 /// The faults of a row.
-fn planted(name: &str) -> Result<Vec<Fault>, OpenError> {
+fn faults(name: &str) -> Result<Vec<Fault>, OpenError> {
     let row = PLANTED.iter().find(|(own, _)| *own == name);
     let reason = || format!("there is no fault `{name}`; there are {}", NAMES.join(", "));
     row.map(|(_, faults)| faults.to_vec()).ok_or_else(|| OpenError::new(KIND.name, reason()))
 }
 
-/// The in-house runtime with faults planted in it, as a runtime of the kind `liar`.
-pub(crate) fn liar(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
+/// The in-house runtime with faults planted in it, as a runtime of the kind `planted`.
+pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     with(faults, true)
 }
 
@@ -117,20 +117,20 @@ pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, Open
 
 fn with(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { name: KIND.name.to_owned(), version: KIND.version.to_owned(), configuration: String::new() };
-    Ok(Box::new(Liar { id, honest: honest()?, faults: faults.to_vec(), is_by_node }))
+    Ok(Box::new(Planted { id, right: without_faults()?, faults: faults.to_vec(), is_by_node }))
 }
 
 /// The in-house runtime with faults by name, such as `short-shape,wrong-type`.
 pub(crate) fn named(list: &str) -> Result<Box<dyn Runtime>, OpenError> {
-    liar(&list.split(',').map(planted).collect::<Result<Vec<_>, _>>()?.concat())
+    with_faults(&list.split(',').map(faults).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The in-house runtime.
-pub(crate) fn honest() -> Result<Box<dyn Runtime>, OpenError> {
+pub(crate) fn without_faults() -> Result<Box<dyn Runtime>, OpenError> {
     Ok(open(&select(Some("in-house"))?)?.remove(0))
 }
 
-impl Runtime for Liar {
+impl Runtime for Planted {
     fn id(&self) -> &RuntimeId {
         &self.id
     }
@@ -143,9 +143,9 @@ impl Runtime for Liar {
     }
 }
 
-impl Liar {
+impl Planted {
     fn lie(&mut self, job: &Job) -> Execution {
-        let mut execution = execute_once(self.honest.as_mut(), job);
+        let mut execution = execute_once(self.right.as_mut(), job);
         let faults = caught(|| self.faults.iter().for_each(|fault| fault(job, &mut execution)));
         match faults {
             Ok(()) => execution,
@@ -411,8 +411,8 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
             *tensor = cut;
         }
     }
-    if let Ok(mut honest) = honest() {
-        *execution = execute_once(honest.as_mut(), &cut);
+    if let Ok(mut right) = without_faults() {
+        *execution = execute_once(right.as_mut(), &cut);
     }
 }
 
