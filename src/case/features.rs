@@ -203,13 +203,13 @@ impl Features {
             let plain = Wiring::Input(Declared::Static);
             let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
             let target = case.version(place).and_then(Version::target_input);
-            let is_computed = |input: usize| matches!(node.inputs.get(input), Some(Some(Value::Output { .. })));
-            // What is computed is special for nothing but that, and int64 is plain where shapes are computed.
+            // What is computed is special for nothing but that. In a graph int64 is plain, since shapes are computed, and the
+            // contents of a source are not told apart.
             own.tags.retain(|tag| {
                 !matches!(tag, Tag::Type(_, ElementType::Int64) | Tag::Contents(_))
-                    && tag.input(target).is_none_or(|input| !is_computed(input))
+                    && tag.input(target).is_none_or(|input| !node.is_computed(input))
             });
-            if is_computed(0) {
+            if node.is_computed(0) {
                 own.rank = 1;
             }
             let is_taken = case.takers(Value::Output { node: place, output: 0 }).next().is_some();

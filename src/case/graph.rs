@@ -16,6 +16,13 @@ pub struct Node {
     pub shown: Shown,
 }
 
+impl Node {
+    /// Whether an input is what another node gives.
+    pub fn is_computed(&self, input: usize) -> bool {
+        matches!(self.inputs.get(input), Some(Some(Value::Output { .. })))
+    }
+}
+
 /// Where an input of a node comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Value {

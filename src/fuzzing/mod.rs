@@ -20,7 +20,7 @@ pub use input::{Input, cross_over, mutate};
 pub use settings::{SETTINGS, Settings, SettingsError};
 
 use crate::campaign::{Examination, Fault, examine};
-use crate::case::{Case, Features, Generated, Node, Operand, Value};
+use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
@@ -213,7 +213,7 @@ fn takes(target: &str, case: &Case) -> bool {
 fn may_ask_for_a_vast_rank(case: &Case) -> bool {
     let takes_computed = |(place, node): (usize, &Node)| {
         let target = case.version(place).and_then(Version::target_input);
-        target.is_some_and(|input| matches!(node.inputs.get(input), Some(Some(Value::Output { .. }))))
+        target.is_some_and(|input| node.is_computed(input))
     };
     let elements = |entries: Vec<i64>| {
         let sizes = entries.into_iter().map(i64::unsigned_abs).filter(|&size| size > 1);

@@ -35,7 +35,7 @@ pub enum Tolerance {
     Rule(Rule),
     /// Only the payload of a NaN was changed, which no text forbids.
     NanPayload,
-    /// The node that is at stake was optimized away; another configuration does not answer.
+    /// A node that must be refused was optimized away, and another configuration of the release gives no answer.
     Removed,
 }
 
@@ -54,7 +54,7 @@ impl Tolerance {
             Tolerance::Rule(rule) if rule.is_on_the_graph() => format!("the model may be refused or answered ({rule})"),
             Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
             Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
-            Tolerance::Removed => "the node is optimized away, and another configuration refuses the model".to_owned(),
+            Tolerance::Removed => "the node is optimized away, and another configuration gives no answer".to_owned(),
         }
     }
 }
@@ -93,9 +93,9 @@ pub fn compare_configurations<'a>(
     }
 }
 
-/// Judges a graph anew that is to be refused for a node which gives no graph output. An optimization may remove that node, and no
-/// text says that a runtime must look for errors in what it need not compute. So an answer is tolerated if another configuration
-/// of the same release refuses the model, which shows that the rule is checked, or has no kernel for the node.
+/// Tolerates answers to a graph whose invalid node gives no graph output. An optimization may remove that node, and no text says
+/// that a runtime must look for errors in what it need not compute. So an answer is tolerated if another configuration of the
+/// same release refuses the model, which shows that the rule is checked, or has no kernel for the node.
 pub fn tolerate_removed_nodes<'a>(
     results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
     judgements: &mut [Judgement],
