@@ -187,14 +187,8 @@ enum Aspect {
 pub(super) type Aspects = Option<SmallVec<[usize; 4]>>;
 
 /// Discrepancies of a runtime that gives no answer.
-const KEEPS_FROM_ANSWERING: [Discrepancy; 6] = [
-    Discrepancy::Crash,
-    Discrepancy::Hang,
-    Discrepancy::Memory,
-    Discrepancy::Garbage,
-    Discrepancy::Panic,
-    Discrepancy::RefusesValid,
-];
+const KEEPS_FROM_ANSWERING: [Discrepancy; 5] =
+    [Discrepancy::Crash, Discrepancy::Exhaustion, Discrepancy::Garbage, Discrepancy::Panic, Discrepancy::RefusesValid];
 
 impl Aspect {
     fn all(member: &Member, expected: &[Trigger]) -> Option<Vec<Aspect>> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::schedule::{Scheduler, mismatches};
 use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::Expectation;
-use crate::runtime::{Execution, Runtime, RuntimeId};
+use crate::runtime::{Execution, Gap, Runtime, RuntimeId};
 use crate::verdict::{
     Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, is_resource_limit, judge_one,
     tolerate_removed_nodes,
@@ -118,9 +118,14 @@ fn look_at_nodes(
         return Some(());
     }
     let alone = examine_together(&nodes, runtimes, ids, scheduler)?;
-    for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
+    for ((place, node), mut alone) in places.into_iter().zip(&nodes).zip(alone) {
         let Examination { judgements, of_nodes, .. } = &mut examinations[place];
         for (index, _) in judgements.iter().enumerate().filter(|(_, judgement)| is_wrong(judgement)) {
+            let is_left_out = alone.judgements[index] == Judgement::Unsupported(Gap::LeftOut);
+            if is_left_out && let Some(execution) = scheduler.reason_to_leave_out(&ids[index], &node.case) {
+                alone.judgements[index] = judge_one(&node.expectation, &execution);
+                alone.executions[index] = execution;
+            }
             let faults = alone.mismatches(node, ids, index).into_iter();
             let faults = faults.map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
             of_nodes.entry(index).or_default().extend(faults);

@@ -1,8 +1,8 @@
 //! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
 //!
-//! The first such case is reduced at once, and what is left of it is executed with all of its time, alone in a new process.
+//! The first such case is reduced at once, a graph to one of its nodes if that does it alone, and what is left of it is executed with all of its time, alone in a new process.
 //! If that ends the process in the same way, its features are known. From then on a case of the same operator with these
-//! features is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
+//! features, or a graph with such a node, is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
 //! counted as such. A runtime whose process most jobs end is left out altogether.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,19 +86,22 @@ impl Quarantine {
     ) -> Option<Proven> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        if let Some(proven) = self.known().like(&release, case.subject(), &Features::of(case)) {
+        if let Some(proven) = self.known().like(&release, case, &Features::of(case)) {
             return Some(proven.clone());
         }
-        let (began, features) = (Instant::now(), Features::of(case));
+        let began = Instant::now();
         let is_over = || began.elapsed() >= REDUCING || stop.is_due();
+        let mut ends_it = |case: &Case| {
+            let executions = runtime.execute_all(&[&job(case)]).concat();
+            executions.first().is_some_and(|execution| execution.outcome == *outcome)
+        };
+        let node = nodes_alone(case).into_iter().find(|node| !is_over() && ends_it(node));
+        let case = node.as_ref().unwrap_or(case);
+        let features = Features::of(case);
         let mut first = |candidates: &[Case]| {
-            candidates.iter().position(|candidate| {
-                // A case with something special of its own would be like fewer cases, and not more.
-                Features::of(candidate).are_within(&features) && !is_over() && {
-                    let job = job(candidate);
-                    runtime.execute_all(&[&job]).concat().first().is_some_and(|execution| execution.outcome == *outcome)
-                }
-            })
+            // A case with something special of its own would be like fewer cases, and not more.
+            let is_less = |candidate: &Case| Features::of(candidate).are_within(&features);
+            candidates.iter().position(|candidate| is_less(candidate) && !is_over() && ends_it(candidate))
         };
         let case = shrink::from_simplest(case, &mut first);
         let execution = execute_once(runtime, &job(&case));
@@ -109,6 +112,11 @@ impl Quarantine {
         Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
         Some(proven)
     }
+}
+
+/// Each node of a graph by itself; nothing if there is one only.
+fn nodes_alone(case: &Case) -> Vec<Case> {
+    if case.nodes.len() > 1 { case.each_alone() } else { vec![] }
 }
 
 fn job(case: &Case) -> Job {
@@ -127,11 +135,18 @@ impl Known {
         self.tallies[place].2
     }
 
-    /// What ended the process of a release in a case whose features another case has as well.
-    pub(super) fn like(&self, release: &str, subject: &str, features: &Features) -> Option<&Proven> {
-        self.proven.iter().find(|proven| {
-            proven.release == release && proven.case.subject() == subject && proven.features.are_within(features)
-        })
+    /// What ended the process of a release in a case whose features another case has as well, or one of its nodes alone.
+    pub(super) fn like(&self, release: &str, case: &Case, features: &Features) -> Option<&Proven> {
+        let own: Vec<&Proven> = self.proven.iter().filter(|proven| proven.release == release).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let like = |case: &Case, features: &Features| {
+            let is_like =
+                |proven: &&&Proven| proven.case.subject() == case.subject() && proven.features.are_within(features);
+            own.iter().find(is_like).copied()
+        };
+        like(case, features).or_else(|| nodes_alone(case).iter().find_map(|node| like(node, &Features::of(node))))
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::batch::{Aspects, Batch, Guess, Member, by_node, members};
 use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
 use super::{Reduced, Trigger};
-use crate::case::{Case, Generated};
+use crate::case::{Case, Features, Generated};
 use crate::model::Job;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one};
@@ -243,8 +243,7 @@ impl<'a> Scheduler<'a> {
         let release = way.id.release();
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
-            let subject = member.generated.case.subject();
-            known.is_out(way.place) || known.like(&release, subject, member.features()).is_some()
+            known.is_out(way.place) || known.like(&release, &member.generated.case, member.features()).is_some()
         };
         for batch in &mut way.batches {
             way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
@@ -282,8 +281,7 @@ impl<'a> Scheduler<'a> {
             Failures::LookInto(quarantine) => quarantine,
         };
         let (member, release) = (&cases.members[case], runtime.id().release());
-        let subject = member.generated.case.subject();
-        let is_known = quarantine.known().like(&release, subject, member.features()).is_some();
+        let is_known = quarantine.known().like(&release, &member.generated.case, member.features()).is_some();
         match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
             Some(proven) if proven.execution.outcome == seen.outcome => {
                 let Proven { case, execution, .. } = proven;
@@ -295,6 +293,13 @@ impl<'a> Scheduler<'a> {
             }
             _ => execute_once(runtime, cases.job(&Batch::alone(case))),
         }
+    }
+
+    /// What ended the process of a runtime in a case like one that was left out.
+    pub(super) fn reason_to_leave_out(&self, id: &RuntimeId, case: &Case) -> Option<Execution> {
+        let Failures::LookInto(quarantine) = self.failures else { return None };
+        let known = quarantine.known();
+        known.like(&id.release(), case, &Features::of(case)).map(|proven| proven.execution.clone())
     }
 
     /// Takes the executions of a batch.

@@ -16,7 +16,7 @@ use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, Expectation, GRAPH, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Severity, Tolerance, fit, judge_one};
+use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
 
 /// What a known defect looks like: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,12 +33,12 @@ impl Trigger {
         Trigger { mismatch, features, by_design: false }
     }
 
-    /// Whether a mismatch in a case with these features is this defect at work. So is a panic of a graph in the words of one of
-    /// its operators: what that node is given may not be known, since the graph is to be refused before.
+    /// Whether a mismatch in a case with these features is this defect at work. So is a panic or a crash of a graph that is like
+    /// that of one of its operators: what that node is given may not be known, since the graph is to be refused before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
-        let is_panic = mismatch.operator == GRAPH && mismatch.severity() == Severity::Panic;
+        let is_failure = mismatch.operator == GRAPH && mismatch.is_failure();
         self.mismatch == *mismatch && self.features.are_within(features)
-            || is_panic && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
+            || is_failure && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
     /// Whether another trigger is this one with more to it. Of a minimized graph nothing could be taken away, so where a valid one

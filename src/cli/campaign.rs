@@ -36,8 +36,8 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
-    /// [default: 1]
+    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is
+    /// graphs [default: 1..6]
     #[arg(long, value_name = "N..M")]
     nodes: Option<Nodes>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many nodes a case has, such as `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
     #[arg(long, value_name = "N..M", default_value_t = Nodes::default())]
     nodes: Nodes,
     /// Write out every element, in place of `:random(7)`, `:special` and those that count up

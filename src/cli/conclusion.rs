@@ -13,7 +13,7 @@ use crate::finding::{CASES, Finding, Ledger, Outline, State, Summary, Triaged, o
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
 use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
-use crate::verdict::{Severity, reaction};
+use crate::verdict::{Mismatch, Severity, reaction};
 
 /// What every subcommand takes that comes to findings.
 #[derive(Debug, clap::Args)]
@@ -72,9 +72,11 @@ impl Arguments {
         let place = |finding: &Finding| came.known.iter().position(|known| known.explains_all_of(&finding.trigger));
         let (old, new): (Vec<&Finding>, Vec<&Finding>) =
             came.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
-        // There was no time to tell these from known issues that are wrong in the same way.
+        // There was no time to tell these from known issues that are wrong in the same way, or show so in a graph.
         let is_like_known = |finding: &&Finding| {
-            !header.ignore_known && came.known.iter().any(|known| known.mismatch == finding.trigger.mismatch)
+            let shown = &finding.trigger.mismatch;
+            let is_like = |known: &Mismatch| known == shown || shown.operator == GRAPH && known.may_cause(shown);
+            !header.ignore_known && came.known.iter().any(|known| is_like(&known.mismatch))
         };
         let (open, unsorted): (Vec<&Finding>, Vec<&Finding>) = came.triaged.unsorted.iter().partition(is_like_known);
         let mut met: BTreeMap<&str, u64> = BTreeMap::new();

@@ -402,10 +402,11 @@ impl Pair {
         is_hang
     }
 
-    /// Whether a release in one configuration gives no answer in time.
+    /// Whether a release in one configuration gives no answer in time, or takes all of its memory on the way.
     fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
         let job = model::job(&generated.case, &generated.tensors);
-        execute_once(self.releases[side][index].as_mut(), &job).outcome == Outcome::TimedOut
+        let outcome = execute_once(self.releases[side][index].as_mut(), &job).outcome;
+        matches!(outcome, Outcome::TimedOut | Outcome::OutOfMemory)
     }
 
     /// The places of the configurations.

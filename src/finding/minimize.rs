@@ -156,13 +156,12 @@ impl Sighting {
     }
 
     /// A mismatch of the case itself, with the place of the first configuration that shows it. In a graph it is one that may be
-    /// the same defect. One of a node alone is another defect, but for a panic in the same words.
+    /// the same defect. One of a node alone is another defect, but for a panic in the same words or a crash of the same kind.
     fn shown(&self, mismatch: &Mismatch) -> Option<(usize, &Mismatch)> {
         let is_it = |shown: &&Mismatch| *shown == mismatch || mismatch.operator == GRAPH && mismatch.is_like(shown);
         let by_configuration = self.configurations.iter().enumerate();
         let own = by_configuration.flat_map(|(index, (_, shown, _))| shown.iter().map(move |shown| (index, shown)));
-        let is_panic = mismatch.severity() == Severity::Panic;
-        let of_nodes = self.of_nodes.iter().filter(|_| is_panic).map(|fault| (0, &fault.mismatch));
+        let of_nodes = self.of_nodes.iter().filter(|_| mismatch.is_failure()).map(|fault| (0, &fault.mismatch));
         // The very same comes before one that is like it.
         own.chain(of_nodes).filter(|(_, shown)| is_it(shown)).min_by_key(|(index, shown)| (*shown != mismatch, *index))
     }
@@ -246,8 +245,7 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
         return features;
     }
     let features = with_any_operators(features, case, mismatch, probe);
-    // A panic is one whatever is expected.
-    let others = complications(case, mismatch.severity() != Severity::Panic);
+    let others = complications(case, !mismatch.is_failure());
     let sightings = probe.look_all(&others, &mismatch.runtime);
     let (mut with, mut without) = (Vec::new(), Vec::new());
     for (other, sighting) in others.iter().zip(&sightings) {

@@ -64,7 +64,7 @@ struct ExpectationReport {
 
 #[derive(Debug, Serialize)]
 struct ClassReport {
-    /// `answer`, `refused`, `unsupported`, `panicked`, `crashed`, `timed out`, `out of memory`, `garbled` or `unclassified`.
+    /// `answer`, `refused`, `unsupported`, `panicked`, `crashed`, `exhausted`, `garbled` or `unclassified`.
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'static str>,
@@ -282,8 +282,7 @@ impl ClassReport {
             Outcome::Unsupported(_) => ("unsupported", None),
             Outcome::Panicked { stage } => ("panicked", Some(*stage)),
             Outcome::Crashed { .. } => ("crashed", None),
-            Outcome::TimedOut => ("timed out", None),
-            Outcome::OutOfMemory => ("out of memory", None),
+            Outcome::TimedOut | Outcome::OutOfMemory => ("exhausted", None),
             Outcome::Garbled => ("garbled", None),
             Outcome::Unclassified { stage } => ("unclassified", Some(*stage)),
         };

@@ -23,8 +23,7 @@ pub(crate) type Fault = fn(&Job, &mut Execution);
 /// end the process, or take all that it has, need a runtime in a process of its own.
 pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("crash", &[abort_on_high_rank]),
-    ("hang", &[hang_on_uint2]),
-    ("memory", &[fill_memory_on_int2]),
+    ("exhaustion", &[hang_on_uint2, fill_memory_on_int2]),
     ("garbage", &[garbage_on_int2]),
     ("panic", &[panics_on_zero]),
     ("wrong-count", &[two_outputs]),
@@ -45,6 +44,7 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     (IN_A_GRAPH, &[turns_hidden_shape]),
     ("right", &[]),
     ("short-shape", &[short_shape]),
+    ("hangs", &[hang_on_uint2]),
     ("hangs-often", &[hang_on_flatten]),
     (
         "fatal",

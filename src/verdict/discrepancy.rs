@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 pub enum Discrepancy {
     /// Its process came to an end.
     Crash,
-    /// It gave no answer within the time limit.
-    Hang,
-    /// It took more memory than it may.
-    Memory,
+    /// It gave no answer within the time limit, or took more memory than it may: which of the two comes first depends on the
+    /// machine.
+    Exhaustion,
     /// Its process answered something that cannot be read.
     Garbage,
     /// It panicked.
@@ -49,7 +48,7 @@ pub enum Discrepancy {
 #[derive(strum::Display, strum::EnumMessage, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
-    /// A crash, no answer within the time limit, too much memory, or an answer that cannot be read.
+    /// A crash, too much time or memory, or an answer that cannot be read.
     Crash,
     Panic,
     WrongAnswer,
@@ -65,8 +64,7 @@ impl Discrepancy {
         use Discrepancy::*;
         match self {
             Crash => (Severity::Crash, "ends its process"),
-            Hang => (Severity::Crash, "gives no answer within the time limit"),
-            Memory => (Severity::Crash, "takes more memory than its limit"),
+            Exhaustion => (Severity::Crash, "takes all of its time or memory"),
             Garbage => (Severity::Crash, "answers what cannot be read"),
             Panic => (Severity::Panic, "panics"),
             WrongCount => (Severity::WrongAnswer, "gives another number of outputs"),

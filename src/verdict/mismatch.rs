@@ -96,6 +96,11 @@ impl Mismatch {
             || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
+    /// Whether it is a crash or a panic, which is wrong whatever is expected.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.severity(), Severity::Crash | Severity::Panic)
+    }
+
     /// Whether an output is in a type that ONNX does not have.
     fn is_native(&self) -> bool {
         self.reaction == NativeType::TDim.name()
@@ -153,8 +158,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
         Outcome::Crashed { signal: Some(9) } => "is killed",
         Outcome::Crashed { signal: Some(4 | 7 | 8 | 11) } => "is ended by a fault",
         Outcome::Crashed { .. } => "ends its process",
-        Outcome::TimedOut => "gives no answer within the time limit",
-        Outcome::OutOfMemory => "takes more memory than its limit",
+        Outcome::TimedOut | Outcome::OutOfMemory => Discrepancy::Exhaustion.sentence(),
         Outcome::Garbled => "answers what cannot be read",
         Outcome::Panicked { stage: Stage::Load } => "panics at load",
         Outcome::Panicked { stage: Stage::Run } => "panics at run",

@@ -146,8 +146,7 @@ pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
 pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
         Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
-        Outcome::TimedOut => Judgement::Wrong(vec![Discrepancy::Hang]),
-        Outcome::OutOfMemory => Judgement::Wrong(vec![Discrepancy::Memory]),
+        Outcome::TimedOut | Outcome::OutOfMemory => Judgement::Wrong(vec![Discrepancy::Exhaustion]),
         Outcome::Garbled => Judgement::Wrong(vec![Discrepancy::Garbage]),
         Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),

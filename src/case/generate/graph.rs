@@ -54,8 +54,9 @@ impl Nodes {
 }
 
 impl Default for Nodes {
+    /// Single nodes and graphs of up to 6, by turns.
     fn default() -> Nodes {
-        Nodes::ONE
+        Nodes { least: 1, most: 6 }
     }
 }
 
