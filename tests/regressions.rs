@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use onnx_crosscheck::finding::{Ledger, Probe, load, masking, snapshot};
-use onnx_crosscheck::runtime::{self, Runtime};
+use onnx_crosscheck::runtime::{self, Limits, Runtime};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -15,8 +15,10 @@ fn root() -> &'static Path {
 /// The runtimes that are linked into the program.
 const LINKED: &str = "in-house,tract";
 
+/// Opens runtimes in processes of their own, since a saved regression may be a crash.
 fn open(list: Option<&str>) -> Vec<Box<dyn Runtime>> {
-    runtime::open(&runtime::select(list).unwrap()).unwrap_or_else(|error| panic!("{error}"))
+    let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
+    runtime::open_apart(&runtime::select(list).unwrap(), &limits).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What a snapshot says of each runtime: what it did, and what is thought of it.

@@ -103,7 +103,7 @@ pub(super) fn start(row: &Row, limits: &Limits) -> Result<Isolated, OpenError> {
 }
 
 impl Protocol for JsonLines {
-    fn command(&self, row: &Row) -> Result<Command, String> {
+    fn command(&self, row: &Row, _: &Limits) -> Result<Command, String> {
         if let State::NotAvailable(why) = row.state() {
             return Err(why);
         }

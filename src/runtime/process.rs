@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +20,7 @@ use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId, Stop};
 use crate::model::Job;
 use crate::tensor::{Elements, Tensor};
 
-/// What a runtime may take, and when it is to stop.
+/// What a runtime in a process of its own may take, and when it is to stop.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// For one run of a job, and as much longer as it takes to handle what it is fed, see [`Limits::time_for`]. One whose
@@ -29,6 +30,8 @@ pub struct Limits {
     pub memory: u64,
     /// When jobs under way are given up.
     pub stop: Stop,
+    /// The `crosscheck` program, of which workers are processes; `None` if this process is one.
+    program: Option<PathBuf>,
     /// What ended a process of its own is not run again: it would take as long each time.
     proven: Proven,
 }
@@ -39,7 +42,18 @@ type Proven = Arc<Mutex<HashMap<(RuntimeId, Job), Vec<Execution>>>>;
 impl Limits {
     /// Limits without an end.
     pub fn new(time: Duration, memory: u64) -> Limits {
-        Limits { time, memory, stop: Stop::default(), proven: Proven::default() }
+        Limits { time, memory, stop: Stop::default(), program: None, proven: Proven::default() }
+    }
+
+    /// The same for a process that is not `crosscheck` itself, with the path of that program.
+    #[must_use]
+    pub fn with_program(&self, program: &Path) -> Limits {
+        Limits { program: Some(program.to_owned()), ..self.clone() }
+    }
+
+    /// The program of which workers are processes.
+    pub(super) fn program(&self) -> io::Result<PathBuf> {
+        self.program.clone().map_or_else(std::env::current_exe, Ok)
     }
 
     /// The same until another stop.
@@ -96,7 +110,7 @@ const WORDS: usize = 2000;
 /// How a process is spoken with.
 pub(super) trait Protocol {
     /// What to start. Its standard input is a pipe, and its standard error too.
-    fn command(&self, row: &Row) -> Result<Command, String>;
+    fn command(&self, row: &Row, limits: &Limits) -> Result<Command, String>;
 
     /// What is to pass between it and this program.
     fn exchange(&self) -> io::Result<Box<dyn Exchange>>;
@@ -178,7 +192,7 @@ impl Isolated {
         protocol: &'static (dyn Protocol + Sync),
         limits: &Limits,
     ) -> Result<Isolated, OpenError> {
-        let process = Some(Process::start(row, protocol)?);
+        let process = Some(Process::start(row, protocol, limits)?);
         let batch_time = limits.time / BATCH_PART;
         Ok(Isolated { row: row.clone(), protocol, limits: limits.clone(), batch_time, process, suspicion: None })
     }
@@ -200,7 +214,7 @@ impl Isolated {
             return Ok(process);
         }
         let start = || {
-            let mut process = Process::start(&self.row, self.protocol)?;
+            let mut process = Process::start(&self.row, self.protocol, &self.limits)?;
             process.ready(&self.row, &self.limits)?;
             Ok(process)
         };
@@ -331,10 +345,10 @@ impl Runtime for Isolated {
 }
 
 impl Process {
-    fn start(row: &Row, protocol: &dyn Protocol) -> Result<Process, OpenError> {
+    fn start(row: &Row, protocol: &dyn Protocol, limits: &Limits) -> Result<Process, OpenError> {
         let failed = |reason: String| OpenError::new(&row.id, reason);
         let pipes = |error: io::Error| failed(format!("its process cannot be spoken with: {error}"));
-        let mut command = protocol.command(row).map_err(failed)?;
+        let mut command = protocol.command(row, limits).map_err(failed)?;
         let mut exchange = protocol.exchange().map_err(pipes)?;
         command.stdin(Stdio::piped()).stderr(Stdio::piped());
         exchange.start(&mut command).map_err(pipes)?;

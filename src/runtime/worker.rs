@@ -67,7 +67,7 @@ pub(super) fn start(row: &Row, limits: &Limits) -> Result<Isolated, OpenError> {
 }
 
 impl Protocol for Files {
-    fn command(&self, row: &Row) -> Result<Command, String> {
+    fn command(&self, row: &Row, limits: &Limits) -> Result<Command, String> {
         let kind = row.kind().map_err(|error| error.to_string())?;
         match row.state() {
             State::Ready => {}
@@ -80,7 +80,7 @@ impl Protocol for Files {
         let program = if kind.supply == Supply::Linked && row.id.version != kind.version {
             provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?
         } else {
-            std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?
+            limits.program().map_err(|error| format!("this program is not found: {error}"))?
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
