@@ -9,6 +9,7 @@ use super::minimize::is_costly;
 use super::{Extent, Finding, Probe, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
+use crate::operator::GRAPH;
 use crate::runtime::{OpenError, Stop};
 use crate::threads::on_threads;
 use crate::verdict::Mismatch;
@@ -82,20 +83,23 @@ pub struct Triaged {
 /// How long the extent of a finding is measured whose cases end a process, or take all of their time.
 const COSTLY: Duration = Duration::from_secs(2);
 
-/// How long it takes to minimize the first groups of a mismatch, as a rule, and each of the others: most of these are like one
-/// that was minimized before.
+/// How long it takes to minimize the first groups of a mismatch, as a rule, and each of the others: of one node, most are like
+/// one that was minimized before.
 const FIRST: Duration = Duration::from_millis(100);
 const OTHER: Duration = Duration::from_millis(2);
+const OTHER_GRAPH: Duration = Duration::from_millis(32);
 
 /// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
     let mut mismatches: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
     mismatches.dedup();
     let costly = mismatches.iter().filter(|mismatch| is_costly(mismatch)).count();
+    let graphs = groups.keys().filter(|(mismatch, _)| mismatch.operator == GRAPH).count();
     let threads = threads.max(1);
     let rounds = |count: usize| u32::try_from(count.div_ceil(threads)).unwrap_or(u32::MAX);
     FIRST.saturating_mul(rounds(mismatches.len()))
-        + OTHER.saturating_mul(rounds(groups.len()))
+        + OTHER.saturating_mul(rounds(groups.len() - graphs))
+        + OTHER_GRAPH.saturating_mul(rounds(graphs))
         + (2 * limit).saturating_mul(rounds(costly))
 }
 
