@@ -118,16 +118,16 @@ fn look_at_nodes(
         return Some(());
     }
     let alone = examine_together(&nodes, runtimes, ids, scheduler)?;
-    for ((place, node), mut alone) in places.into_iter().zip(&nodes).zip(alone) {
+    for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
         let Examination { judgements, of_nodes, .. } = &mut examinations[place];
         for (index, _) in judgements.iter().enumerate().filter(|(_, judgement)| is_wrong(judgement)) {
-            let is_left_out = alone.judgements[index] == Judgement::Unsupported(Gap::LeftOut);
-            if is_left_out && let Some(execution) = scheduler.reason_to_leave_out(&ids[index], &node.case) {
-                alone.judgements[index] = judge_one(&node.expectation, &execution);
-                alone.executions[index] = execution;
-            }
-            let faults = alone.mismatches(node, ids, index).into_iter();
-            let faults = faults.map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
+            let found = match &alone.judgements[index] {
+                Judgement::Unsupported(Gap::LeftOut) => {
+                    scheduler.reason_to_leave_out(&ids[index], &node.case).into_iter().collect()
+                }
+                _ => alone.mismatches(node, ids, index),
+            };
+            let faults = found.into_iter().map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
             of_nodes.entry(index).or_default().extend(faults);
         }
     }

@@ -8,9 +8,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Trigger;
 use crate::case::{Case, Features, Generated, shrink};
 use crate::model::{self, Job};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once};
+use crate::verdict::{Judgement, Mismatch, judge_one};
 
 /// The part of the time that goes to cases that are likely to end a process, at most: one of so many.
 const SHARE: u32 = 8;
@@ -35,20 +37,21 @@ pub(super) struct Known {
     tallies: Vec<(u64, u64, bool)>,
 }
 
-/// A reduced case that ends the process of a runtime.
+/// What ends the process of a runtime.
 #[derive(Clone, Debug)]
 pub(super) struct Proven {
-    /// Of the runtime.
-    release: String,
-    pub(super) case: Case,
-    features: Features,
-    pub(super) execution: Execution,
+    /// What it looks like in a reduced case.
+    pub(super) trigger: Trigger,
+    /// The runtime's words; empty for a known issue.
+    pub(super) message: String,
 }
 
 impl Quarantine {
-    /// One that knows nothing of so many runtimes.
-    pub fn new(runtimes: usize) -> Quarantine {
-        let known = Known { proven: vec![], tallies: vec![(0, 0, false); runtimes] };
+    /// One for so many runtimes that knows those of some defects that end a process.
+    pub fn new(runtimes: usize, defects: &[Trigger]) -> Quarantine {
+        let proven = |trigger: Trigger| Proven { trigger, message: String::new() };
+        let costly = defects.iter().filter(|defect| defect.mismatch.is_costly()).cloned();
+        let known = Known { proven: costly.map(proven).collect(), tallies: vec![(0, 0, false); runtimes] };
         Quarantine { known: Mutex::new(Arc::new(known)), turn: Mutex::new(()) }
     }
 
@@ -75,19 +78,20 @@ impl Quarantine {
         }
     }
 
-    /// Reduces a case that ended the process of a runtime, and keeps it if it does so in a new process too. What is known
-    /// already, or was learnt meanwhile, is given back as it is.
+    /// Reduces a case that ended the process of a runtime, and keeps what it is reduced to if that does so in a new process too:
+    /// it comes with what is proven. What is known already, or was learnt meanwhile, is given back as it is.
     pub(super) fn look_into(
         &self,
         case: &Case,
         outcome: &Outcome,
         runtime: &mut dyn Runtime,
         stop: &Stop,
-    ) -> Option<Proven> {
+    ) -> Option<(Proven, Option<(Case, Execution)>)> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        if let Some(proven) = self.known().like(&release, case, &Features::of(case)) {
-            return Some(proven.clone());
+        let features = Features::of(case);
+        if let Some(proven) = self.known().like(&release, case, || &features) {
+            return Some((proven.clone(), None));
         }
         let began = Instant::now();
         let is_over = || began.elapsed() >= REDUCING || stop.is_due();
@@ -108,9 +112,14 @@ impl Quarantine {
         if execution.outcome != *outcome || stop.is_due() {
             return None;
         }
-        let proven = Proven { release, features: Features::of(&case), case, execution };
+        let Judgement::Wrong(found) = judge_one(&Generated::given(case.clone()).expectation, &execution) else {
+            return None;
+        };
+        let mismatch = Mismatch::all(case.subject(), None, runtime.id(), &execution, &found).into_iter().next()?;
+        let trigger = Trigger::new(mismatch, Features::of(&case));
+        let proven = Proven { trigger, message: execution.message.clone() };
         Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
-        Some(proven)
+        Some((proven, Some((case, execution))))
     }
 }
 
@@ -136,17 +145,19 @@ impl Known {
     }
 
     /// What ended the process of a release in a case whose features another case has as well, or one of its nodes alone.
-    pub(super) fn like(&self, release: &str, case: &Case, features: &Features) -> Option<&Proven> {
-        let own: Vec<&Proven> = self.proven.iter().filter(|proven| proven.release == release).collect();
-        if own.is_empty() {
-            return None;
-        }
-        let like = |case: &Case, features: &Features| {
-            let is_like =
-                |proven: &&&Proven| proven.case.subject() == case.subject() && proven.features.are_within(features);
-            own.iter().find(is_like).copied()
+    pub(super) fn like<'f>(&self, release: &str, case: &Case, features: impl Fn() -> &'f Features) -> Option<&Proven> {
+        let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
+        let of = |case: &Case| {
+            let subject = case.subject();
+            own().filter(move |proven| proven.trigger.mismatch.operator == subject)
         };
-        like(case, features).or_else(|| nodes_alone(case).iter().find_map(|node| like(node, &Features::of(node))))
+        of(case).find(|proven| proven.trigger.features.are_within(features())).or_else(|| {
+            own().next()?;
+            nodes_alone(case).iter().find_map(|node| {
+                let features = Features::of(node);
+                of(node).find(|proven| proven.trigger.features.are_within(&features))
+            })
+        })
     }
 }
 

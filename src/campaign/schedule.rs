@@ -13,7 +13,7 @@ use super::{Reduced, Trigger};
 use crate::case::{Case, Features, Generated};
 use crate::model::Job;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
-use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one};
+use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one, reaction};
 
 /// The number of cases that a runtime is given at a time: so many that handing them over takes little, and so few that
 /// their answers take little memory until they are looked at.
@@ -243,7 +243,7 @@ impl<'a> Scheduler<'a> {
         let release = way.id.release();
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
-            known.is_out(way.place) || known.like(&release, &member.generated.case, member.features()).is_some()
+            known.is_out(way.place) || known.like(&release, &member.generated.case, || member.features()).is_some()
         };
         for batch in &mut way.batches {
             way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
@@ -280,26 +280,21 @@ impl<'a> Scheduler<'a> {
             Failures::Confirm => return execute_once(runtime, cases.job(&Batch::alone(case))),
             Failures::LookInto(quarantine) => quarantine,
         };
-        let (member, release) = (&cases.members[case], runtime.id().release());
-        let is_known = quarantine.known().like(&release, &member.generated.case, member.features()).is_some();
+        let member = &cases.members[case];
         match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
-            Some(proven) if proven.execution.outcome == seen.outcome => {
-                let Proven { case, execution, .. } = proven;
-                let message = execution.message.clone();
-                if !is_known {
-                    self.reduced.push(Reduced { place, case, execution });
-                }
-                Execution { message, ..seen }
+            Some((Proven { trigger, message }, new)) if trigger.mismatch.reaction == reaction(&seen.outcome) => {
+                self.reduced.extend(new.map(|(case, execution)| Reduced { place, case, execution }));
+                if message.is_empty() { seen } else { Execution { message, ..seen } }
             }
             _ => execute_once(runtime, cases.job(&Batch::alone(case))),
         }
     }
 
     /// What ended the process of a runtime in a case like one that was left out.
-    pub(super) fn reason_to_leave_out(&self, id: &RuntimeId, case: &Case) -> Option<Execution> {
+    pub(super) fn reason_to_leave_out(&self, id: &RuntimeId, case: &Case) -> Option<Mismatch> {
         let Failures::LookInto(quarantine) = self.failures else { return None };
-        let known = quarantine.known();
-        known.like(&id.release(), case, &Features::of(case)).map(|proven| proven.execution.clone())
+        let (known, features) = (quarantine.known(), Features::of(case));
+        known.like(&id.release(), case, || &features).map(|proven| proven.trigger.mismatch.clone())
     }
 
     /// Takes the executions of a batch.

@@ -185,11 +185,15 @@ impl Ledger {
         alike.iter().find(is_it).or_else(|| alike.iter().find(&mut may_be)).copied()
     }
 
-    /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them.
+    /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them. An entry that
+    /// ends a process, or takes all of its time, is not tried: what is written in it counts.
     ///
     /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
         let of = |known: &Known| {
+            if known.mismatch().is_costly() {
+                return known.written_triggers(probe);
+            }
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
                 let variations = variations(&known.case());
@@ -336,10 +340,7 @@ impl Known {
 
     /// What the entry looks like on the releases of the probe that may have it, where it shows with its own signature.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Trigger> {
-        let case = self.case();
-        let mut releases: Vec<String> =
-            probe.ids().iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
-        releases.dedup();
+        let (case, releases) = (self.case(), self.releases(probe));
         let trigger = |release: &String| {
             let sighting = probe.look(&case, release)?;
             let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
@@ -350,6 +351,24 @@ impl Known {
             })
         };
         releases.iter().filter_map(trigger).collect()
+    }
+
+    /// The same as it is written in the entry, without a look at the runtimes.
+    fn written_triggers(&self, probe: &Probe) -> Vec<Trigger> {
+        let features = self.features(&self.case());
+        let trigger = |runtime: String| Trigger {
+            by_design: !self.is_defect(),
+            ..Trigger::new(Mismatch { runtime, ..self.mismatch() }, features.clone())
+        };
+        self.releases(probe).into_iter().map(trigger).collect()
+    }
+
+    /// The releases of the probe that may have it.
+    fn releases(&self, probe: &Probe) -> Vec<String> {
+        let mut releases: Vec<String> =
+            probe.ids().iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
+        releases.dedup();
+        releases
     }
 
     /// The features of a case as those of the entry: with its version, with what must not be there, and with any operator in the

@@ -9,7 +9,7 @@ use crate::campaign::{Examination, Failures, Fault, Scheduler, examine_together}
 use crate::case::{Case, Features, Generated, complications, shrink, with_other_operators};
 use crate::operator::{GRAPH, NEWEST_OPSET};
 use crate::runtime::{Runtime, RuntimeId, Stop};
-use crate::verdict::{Judgement, Mismatch, Severity};
+use crate::verdict::{Judgement, Mismatch};
 
 /// How many candidates are run at a time, at most: most that are tried late do not show what is looked for.
 const AT_A_TIME: usize = 32;
@@ -107,7 +107,7 @@ impl Probe {
 
     /// Does something with what ends a process believed, if that is what a mismatch is about.
     pub(super) fn believing<T>(&mut self, mismatch: &Mismatch, work: impl FnOnce(&mut Probe) -> T) -> T {
-        self.believes = is_costly(mismatch);
+        self.believes = mismatch.is_costly();
         let result = work(self);
         self.believes = false;
         result
@@ -132,7 +132,7 @@ impl Probe {
 
     /// The place of the first of several cases that shows a mismatch in any configuration.
     fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
-        let is_costly = is_costly(mismatch);
+        let is_costly = mismatch.is_costly();
         let mut count = 1;
         let mut first = 0;
         while first < cases.len() {
@@ -167,11 +167,6 @@ impl Sighting {
     }
 }
 
-/// Whether a case that shows a mismatch takes a process, or as long as a job may take.
-pub(super) fn is_costly(mismatch: &Mismatch) -> bool {
-    mismatch.discrepancies.iter().any(|found| found.severity() == Severity::Crash)
-}
-
 /// The result of minimizing.
 #[derive(Clone, Debug)]
 pub struct Minimized {
@@ -203,7 +198,7 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
     };
     match attempt() {
         // The runtime was slow on the way, and no more. From now on it is given all of its time.
-        (_, false) if is_costly(mismatch) => match attempt() {
+        (_, false) if mismatch.is_costly() => match attempt() {
             (minimized, true) => minimized,
             (minimized, false) => Minimized { case: case.clone(), features: Features::of(case), ..minimized },
         },
@@ -218,7 +213,7 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
         // No more of what is costly is run than has to be. Without a step to what is special in another way, what is left is
         // the trigger of all cases like it, which then need not be run.
         let own = Features::of(case);
-        let may_be_tried = |candidate: &Case| !is_costly(mismatch) || Features::of(candidate).are_within(&own);
+        let may_be_tried = |candidate: &Case| !mismatch.is_costly() || Features::of(candidate).are_within(&own);
         let mut first = |candidates: &[Case]| {
             let places: Vec<usize> = (0..candidates.len()).filter(|&i| may_be_tried(&candidates[i])).collect();
             let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
@@ -241,7 +236,7 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     let gone = probe.look_all(&newer, &mismatch.runtime).iter().any(is_without);
     let features = if gone { features.up_to_this_version() } else { features };
     // Each of these would end a process, or take all of its time.
-    if is_costly(mismatch) {
+    if mismatch.is_costly() {
         return features;
     }
     let features = with_any_operators(features, case, mismatch, probe);

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::minimize::is_costly;
 use super::{Extent, Finding, Probe, minimize};
 use crate::campaign::{Group, Opener, Trigger};
 use crate::case::{Case, Features};
@@ -56,7 +55,7 @@ impl Triage {
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
             extent: probe.believing(mismatch, |probe| {
-                let time = if is_costly(mismatch) { COSTLY } else { Duration::MAX };
+                let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
                 Extent::measure(&minimized.case, shown, probe, time)
             }),
             trigger,
@@ -93,7 +92,7 @@ const OTHER_GRAPH: Duration = Duration::from_millis(32);
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
     let mut mismatches: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
     mismatches.dedup();
-    let costly = mismatches.iter().filter(|mismatch| is_costly(mismatch)).count();
+    let costly = mismatches.iter().filter(|mismatch| mismatch.is_costly()).count();
     let graphs = groups.keys().filter(|(mismatch, _)| mismatch.operator == GRAPH).count();
     let threads = threads.max(1);
     let rounds = |count: usize| u32::try_from(count.div_ceil(threads)).unwrap_or(u32::MAX);
@@ -124,7 +123,7 @@ pub fn triage(
     // The longest work first, so that no thread is left alone with it; but what ends a process, or takes all of its time, last, so
     // that it does not take the time of the others.
     let mut work: Vec<_> = mismatches.into_iter().collect();
-    work.sort_by_key(|(mismatch, groups)| (!is_costly(mismatch), groups.len()));
+    work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
     let threads = threads.min(work.len());
     let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();

@@ -96,6 +96,11 @@ impl Mismatch {
             || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
+    /// Whether a case that shows it takes a process, or as long as a job may take.
+    pub fn is_costly(&self) -> bool {
+        self.severity() == Severity::Crash
+    }
+
     /// Whether it is a crash or a panic, which is wrong whatever is expected.
     pub fn is_failure(&self) -> bool {
         matches!(self.severity(), Severity::Crash | Severity::Panic)
