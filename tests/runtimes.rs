@@ -134,7 +134,7 @@ mod wheels {
                         assert!(matches!(judgement, Judgement::Unsupported(_)), "{line}: {judgement:?}");
                     } else {
                         let right = match wiring {
-                            ":input(unranked)" => Judgement::Tolerated(Tolerance::Rule(Rule::Unranked)),
+                            ":input(unranked)" => Judgement::Tolerated(Tolerance::Rule(Rule::UNRANKED)),
                             _ => Judgement::Agrees,
                         };
                         assert_eq!(judgement, right, "{line}: {}", execution.message);

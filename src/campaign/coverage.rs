@@ -296,7 +296,7 @@ impl Coverage {
                 }
             }
         }
-        let rules = [None].into_iter().chain(Rule::ALL.into_iter().filter(|&r| r != Rule::NotInOpset).map(Some));
+        let rules = [None].into_iter().chain(Rule::all().filter(|&r| r != Rule::NOT_IN_OPSET).map(Some));
         let rules = rules.flat_map(|rule| {
             Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
                 rule: rule.map_or(VALID, Rule::id).to_owned(),

@@ -74,7 +74,7 @@ mod tests {
     fn every_rule_is_in_the_catalogue() {
         let cases = OPERATORS.iter().flat_map(|operator| cases(operator));
         let rules: HashSet<_> = cases.filter_map(|case| case.expectation(&case.tensors()).rule()).collect();
-        let missing: Vec<_> = Rule::ALL.into_iter().filter(|r| !rules.contains(r) && *r != Rule::NotInOpset).collect();
+        let missing: Vec<_> = Rule::all().filter(|r| !rules.contains(r) && *r != Rule::NOT_IN_OPSET).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -68,19 +68,6 @@ fn entropy<const BYTES: usize>(seed: u64, index: u64) -> [u8; BYTES] {
     entropy
 }
 
-/// The rules on the form of a node and on the graph around it, which cases of any operator can break.
-const FORM_RULES: [Rule; 9] = [
-    Rule::InputCount,
-    Rule::EmptyInput,
-    Rule::UndeclaredAttribute,
-    Rule::AttributeKind,
-    Rule::DuplicateAttribute,
-    Rule::ElementType,
-    Rule::VastDims,
-    Rule::Unranked,
-    Rule::ConstantType,
-];
-
 impl Default for Generator {
     fn default() -> Self {
         Generator { operators: OPERATORS.to_vec() }
@@ -144,7 +131,7 @@ impl Generator {
         let tensors = case.tensors();
         let mut expectation = case.expectation(&tensors);
         // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
-        if expectation.rule() == Some(Rule::Unranked) && u.ratio(3, 4)? {
+        if expectation.rule() == Some(Rule::UNRANKED) && u.ratio(3, 4)? {
             for operand in case.sources.iter_mut().filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked))
             {
                 operand.wiring = Wiring::Input(Declared::Symbolic);
@@ -168,20 +155,20 @@ pub(crate) fn rules_of(operator: &'static Operator, version: &'static Version) -
     let has = |role| version.attributes.iter().any(|a| a.role == role);
     let has_input = |role| version.inputs.iter().any(|i| i.role == role);
     let applies = move |rule| match rule {
-        Rule::AttributeKind | Rule::DuplicateAttribute => !version.attributes.is_empty(),
-        Rule::ElementType => version.element_types.len() < ElementType::ALL.len(),
-        Rule::NegativeAxis => version.since < NEGATIVE_AXIS_SINCE,
-        Rule::ShapeType | Rule::ShapeRank => has_input(Role::TargetShape),
-        Rule::MissingShape => has(Role::TargetShape),
-        Rule::ZeroAndInferred | Rule::AllowzeroValue => has(Role::Flag),
-        Rule::ConstantType => {
+        Rule::ATTRIBUTE_KIND | Rule::DUPLICATE_ATTRIBUTE => !version.attributes.is_empty(),
+        Rule::ELEMENT_TYPE => version.element_types.len() < ElementType::ALL.len(),
+        Rule::NEGATIVE_AXIS => version.since < NEGATIVE_AXIS_SINCE,
+        Rule::SHAPE_TYPE | Rule::SHAPE_RANK => has_input(Role::TargetShape),
+        Rule::MISSING_SHAPE => has(Role::TargetShape),
+        Rule::ZERO_AND_INFERRED | Rule::ALLOWZERO_VALUE => has(Role::Flag),
+        Rule::CONSTANT_TYPE => {
             let mut types =
                 version.element_types.iter().chain(has_input(Role::TargetShape).then_some(&ElementType::Int64));
             types.any(|&element_type| !may_be_constant(element_type, version.since))
         }
         _ => true,
     };
-    FORM_RULES.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
+    Rule::FORM.iter().chain(operator.rules).copied().filter(move |&rule| applies(rule))
 }
 
 /// Whether a version has a target shape, as an attribute or as an input.
@@ -311,25 +298,25 @@ impl Draft {
     /// Bends the valid draft so that it breaks one rule, or is left open by it.
     fn bend(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
         match rule {
-            Rule::InputCount => {
+            Rule::INPUT_COUNT => {
                 if u.ratio(1, 2)? {
                     self.operands.pop();
                 } else {
                     self.operands.push(Some(Operand::new(ElementType::Int64, vec![1])));
                 }
             }
-            Rule::EmptyInput => {
+            Rule::EMPTY_INPUT => {
                 let index = u.choose_index(self.operands.len())?;
                 self.operands[index] = None;
             }
-            Rule::UndeclaredAttribute => {
+            Rule::UNDECLARED_ATTRIBUTE => {
                 let declared = self.version.attributes;
                 let names = ["start", "end", "axis", "allowzero", "shape", "axes", "perm", "Axis"];
                 let foreign: Vec<_> = names.into_iter().filter(|n| declared.iter().all(|a| a.name != *n)).collect();
                 let value = AttributeValue::Int(*u.choose(&[0, 1, -1])?);
                 self.attributes.push(Attribute { name: (*u.choose(&foreign)?).to_owned(), value });
             }
-            Rule::AttributeKind => {
+            Rule::ATTRIBUTE_KIND => {
                 let spec = u.choose(self.version.attributes)?;
                 let kinds = [AttributeKind::Int, AttributeKind::Ints, AttributeKind::Float, AttributeKind::String];
                 let others: Vec<_> = kinds.into_iter().filter(|&kind| kind != spec.kind).collect();
@@ -342,7 +329,7 @@ impl Draft {
                 self.attributes.retain(|a| a.name != spec.name);
                 self.push(spec, value);
             }
-            Rule::DuplicateAttribute => {
+            Rule::DUPLICATE_ATTRIBUTE => {
                 if self.attributes.is_empty() {
                     let spec = u.choose(self.version.attributes)?;
                     let value = match spec.kind {
@@ -354,17 +341,17 @@ impl Draft {
                 let again = u.choose(&self.attributes)?.clone();
                 self.attributes.push(again);
             }
-            Rule::ElementType => {
+            Rule::ELEMENT_TYPE => {
                 let outside = &ElementType::ALL[self.version.element_types.len()..];
                 if let Some(Some(data)) = self.operands.first_mut() {
                     data.element_type = *u.choose(outside)?;
                 }
             }
-            Rule::VastDims => {
+            Rule::VAST_DIMS => {
                 let dims = values::vast_dims(u)?;
                 self.with_dims(u, dims)?;
             }
-            Rule::ShapeType => {
+            Rule::SHAPE_TYPE => {
                 let types: Vec<_> = ElementType::ALL.into_iter().filter(|&t| t != ElementType::Int64).collect();
                 if let Some(Some(shape)) = self.operands.get_mut(1) {
                     shape.element_type = *u.choose(&types)?;
@@ -373,7 +360,7 @@ impl Draft {
                     }
                 }
             }
-            Rule::ShapeRank => {
+            Rule::SHAPE_RANK => {
                 if let Some(Some(shape)) = self.operands.get_mut(1) {
                     let length = shape.dims.iter().product();
                     shape.dims = match (length, int(u, 0..=2)?) {
@@ -383,27 +370,27 @@ impl Draft {
                     };
                 }
             }
-            Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis => self.bend_axis(u, rule)?,
-            Rule::MissingShape => {
+            Rule::AXIS_RANGE | Rule::NEGATIVE_AXIS | Rule::SCALAR_AXIS => self.bend_axis(u, rule)?,
+            Rule::MISSING_SHAPE => {
                 let declared = self.version.attributes.iter().find(|spec| spec.role == Role::TargetShape);
                 self.attributes.retain(|a| declared.is_none_or(|spec| spec.name != a.name));
             }
-            Rule::SeveralInferred
-            | Rule::BelowMinusOne
-            | Rule::ZeroPastRank
-            | Rule::ElementCount
-            | Rule::NotDivisible
-            | Rule::ZeroAndInferred
-            | Rule::CopiedZeroAndInferred
-            | Rule::AllowzeroValue => self.bend_target(u, rule)?,
+            Rule::SEVERAL_INFERRED
+            | Rule::BELOW_MINUS_ONE
+            | Rule::ZERO_PAST_RANK
+            | Rule::ELEMENT_COUNT
+            | Rule::NOT_DIVISIBLE
+            | Rule::ZERO_AND_INFERRED
+            | Rule::COPIED_ZERO_AND_INFERRED
+            | Rule::ALLOWZERO_VALUE => self.bend_target(u, rule)?,
             // The wiring breaks the one or the other, whatever it is drawn for, and no version is asked for before its time.
-            Rule::Unranked | Rule::ConstantType | Rule::NotInOpset => {}
+            _ => {}
         }
         Ok(())
     }
 
     fn bend_axis(&mut self, u: &mut Unstructured, rule: Rule) -> arbitrary::Result<()> {
-        if rule == Rule::ScalarAxis {
+        if rule == Rule::SCALAR_AXIS {
             self.with_dims(u, vec![])?;
         } else if self.dims.is_empty() {
             self.with_dims(u, vec![2])?;
@@ -411,12 +398,12 @@ impl Draft {
         let rank = values::rank(&self.dims);
         let negative_allowed = self.version.since >= NEGATIVE_AXIS_SINCE;
         let breaks = |axis: i64| match rule {
-            Rule::NegativeAxis => axis < 0,
-            Rule::ScalarAxis => axis != 0 && (axis > 0 || negative_allowed),
+            Rule::NEGATIVE_AXIS => axis < 0,
+            Rule::SCALAR_AXIS => axis != 0 && (axis > 0 || negative_allowed),
             _ => axis > rank || (negative_allowed && axis < -rank),
         };
         let choices: Vec<i64> = values::axes(rank).into_iter().filter(|&axis| breaks(axis)).collect();
-        if rule == Rule::ScalarAxis && u.ratio(1, 4)? {
+        if rule == Rule::SCALAR_AXIS && u.ratio(1, 4)? {
             // Without an axis it is 1.
             self.attributes.clear();
         } else {
@@ -431,13 +418,13 @@ impl Draft {
             dims.iter().map(|&d| if (1..=values::MAX_DRAWN).contains(&d) { d } else { 1 }).collect()
         };
         match rule {
-            Rule::NotDivisible | Rule::ElementCount
-                if self.dims.contains(&0) && (rule == Rule::NotDivisible || u.ratio(1, 2)?) =>
+            Rule::NOT_DIVISIBLE | Rule::ELEMENT_COUNT
+                if self.dims.contains(&0) && (rule == Rule::NOT_DIVISIBLE || u.ratio(1, 2)?) =>
             {
                 let dims = nonzero(&self.dims);
                 self.with_dims(u, dims)?;
             }
-            Rule::CopiedZeroAndInferred => {
+            Rule::COPIED_ZERO_AND_INFERRED => {
                 let mut dims = self.dims.clone();
                 dims.truncate(6);
                 if dims.is_empty() {
@@ -450,9 +437,9 @@ impl Draft {
             _ => {}
         }
         let allowzero = match rule {
-            Rule::ZeroAndInferred => 1,
-            Rule::ZeroPastRank | Rule::CopiedZeroAndInferred => 0,
-            Rule::AllowzeroValue => *u.choose(&[2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX])?,
+            Rule::ZERO_AND_INFERRED => 1,
+            Rule::ZERO_PAST_RANK | Rule::COPIED_ZERO_AND_INFERRED => 0,
+            Rule::ALLOWZERO_VALUE => *u.choose(&[2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX])?,
             _ => i64::from(self.version.attributes.iter().any(|a| a.role == Role::Flag) && u.ratio(1, 2)?),
         };
         // Absent and 0 mean the same.

@@ -203,8 +203,8 @@ impl Case {
     /// The rule that the model breaks by the way in which a source reaches its node, whatever the nodes.
     pub fn rule_on_the_graph(&self) -> Option<Rule> {
         self.sources.iter().find_map(|operand| match operand.wiring {
-            Wiring::Input(Declared::Unranked) => Some(Rule::Unranked),
-            Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::ConstantType),
+            Wiring::Input(Declared::Unranked) => Some(Rule::UNRANKED),
+            Wiring::Constant(_) if !may_be_constant(operand.element_type, self.opset) => Some(Rule::CONSTANT_TYPE),
             _ => None,
         })
     }
@@ -370,12 +370,12 @@ impl Fold {
         match (self.open.or(self.reject), &answers[..]) {
             (None, [Answer::Outputs(outputs)]) => Expectation::Defined(outputs.clone()),
             (rule, answers) if answers.iter().all(|answer| *answer == Answer::Refusal) => {
-                let rule = self.reject.or(rule).map_or(Rule::NotInOpset, |(_, rule)| rule);
+                let rule = self.reject.or(rule).map_or(Rule::NOT_IN_OPSET, |(_, rule)| rule);
                 let lenient = self.branches.iter().find(|branch| branch.is_lenient && !branch.is_refused);
                 Expectation::Reject { rule, lenient: lenient.map(outputs) }
             }
             (rule, _) => {
-                let rule = rule.map_or(Rule::NotInOpset, |(_, rule)| rule);
+                let rule = rule.map_or(Rule::NOT_IN_OPSET, |(_, rule)| rule);
                 Expectation::unspecified(rule, answers)
             }
         }

@@ -295,7 +295,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     }
     let mut rules = Vec::new();
     for row in report.rules.chunk_by(|a, b| a.rule == b.rule) {
-        let sentence = Rule::ALL.into_iter().find(|rule| rule.id() == row[0].rule).map(|rule| rule.text().sentence);
+        let sentence = Rule::all().find(|rule| rule.id() == row[0].rule).map(|rule| rule.text().sentence);
         let more = serde_json::json!({ "rule": sentence });
         let cells: Vec<_> = row.iter().map(|rule| add(rule.name(), Entry::from(rule), more.clone())).collect();
         rules.push(serde_json::json!({ "name": row[0].rule, "sentence": sentence, "cells": cells }));

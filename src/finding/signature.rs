@@ -135,11 +135,11 @@ mod tests {
             (made(None, "", "rank>=1"), "tract | Size | wrong-value+wrong-type | rank>=1"),
             (made(None, "int64", "scalar !a"), "tract | Size | wrong-value+wrong-type | int64 | scalar !a"),
             (
-                made(Some(Rule::AxisRange), "", "scalar !a"),
+                made(Some(Rule::AXIS_RANGE), "", "scalar !a"),
                 "tract | Size | wrong-value+wrong-type | axis-range | scalar !a",
             ),
             (
-                made(Some(Rule::AxisRange), "refuses: a | b |", "scalar"),
+                made(Some(Rule::AXIS_RANGE), "refuses: a | b |", "scalar"),
                 "tract | Size | wrong-value+wrong-type | axis-range | refuses: a | b | | scalar",
             ),
             (

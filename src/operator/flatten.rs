@@ -1,6 +1,8 @@
 //! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
 
-use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version, int};
+use super::{
+    AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Text, Topic, Version, int,
+};
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static FLATTEN: Operator = Operator {
@@ -15,7 +17,7 @@ pub(super) static FLATTEN: Operator = Operator {
         version(24, ElementType::Float8e8m0),
         version(25, ElementType::Uint2),
     ],
-    rules: &[Rule::AxisRange, Rule::NegativeAxis, Rule::ScalarAxis],
+    rules: &[Rule::AXIS_RANGE, Rule::NEGATIVE_AXIS, Rule::SCALAR_AXIS],
     catalogue: include_str!("../../corpus/catalogue/flatten.txt"),
     execute,
     output_rank: |_| Some(2),
@@ -40,22 +42,43 @@ const fn version(since: u8, last: ElementType) -> Version {
     }
 }
 
+impl Rule {
+    pub const AXIS_RANGE: Rule = Rule(&Text {
+        id: "axis-range",
+        sentence: "\"The value for axis must be in the range [-r, r], where r is the rank of the input tensor.\"",
+        source: "Flatten-11 and later, attribute `axis`; [0, R] in Flatten-1 and 9",
+        topics: &[Topic::Value],
+    });
+    pub const NEGATIVE_AXIS: Rule = Rule(&Text {
+        id: "negative-axis",
+        sentence: "\"The value for axis must be in the range [0, R], where R is the rank of the input tensor.\"",
+        source: "Flatten-1 and 9, attribute `axis` (U5)",
+        topics: &[Topic::Value],
+    });
+    pub const SCALAR_AXIS: Rule = Rule(&Text {
+        id: "scalar-axis",
+        sentence: "The rank of a scalar is 0, so 0 is the only axis that is in range; the default is 1.",
+        source: "Flatten, attribute `axis` (U7)",
+        topics: &[Topic::Value],
+    });
+}
+
 fn execute(call: &Call) -> Expectation {
     let data = call.data();
     let axis = call.int(AXIS).unwrap_or(DEFAULT);
     let in_range = flatten(data, axis);
     if axis < 0 && call.version.since < NEGATIVE_AXIS_SINCE {
-        return Expectation::Reject { rule: Rule::NegativeAxis, lenient: in_range.map(|matrix| vec![matrix]) };
+        return Expectation::Reject { rule: Rule::NEGATIVE_AXIS, lenient: in_range.map(|matrix| vec![matrix]) };
     }
     match (in_range, data.rank()) {
         (Some(matrix), _) => Expectation::Defined(vec![matrix]),
         (None, 0) => {
-            Expectation::Reject { rule: Rule::ScalarAxis, lenient: flatten(data, 0).map(|matrix| vec![matrix]) }
+            Expectation::Reject { rule: Rule::SCALAR_AXIS, lenient: flatten(data, 0).map(|matrix| vec![matrix]) }
         }
         // In range, but the rows or columns are more than an i64 counts: no tensor can say so, which only a zero-size
         // tensor of vast dims can ask for.
-        (None, _) if split(data.rank(), axis).is_some() => Expectation::reject(Rule::VastDims),
-        (None, _) => Expectation::reject(Rule::AxisRange),
+        (None, _) if split(data.rank(), axis).is_some() => Expectation::reject(Rule::VAST_DIMS),
+        (None, _) => Expectation::reject(Rule::AXIS_RANGE),
     }
 }
 

@@ -18,7 +18,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 
 pub(crate) use flatten::NEGATIVE_AXIS_SINCE;
-pub use rule::{Rule, Text};
+pub use rule::{Rule, Text, Topic};
 
 use crate::tensor::{ElementType, Tensor, product};
 
@@ -263,7 +263,7 @@ impl Operator {
     /// What the specification demands of a node of this operator at an opset.
     pub fn evaluate(&self, opset: u8, attributes: &[Attribute], inputs: &[Option<Tensor>]) -> Expectation {
         let Some(version) = self.version_at(opset) else {
-            return Expectation::reject(Rule::NotInOpset);
+            return Expectation::reject(Rule::NOT_IN_OPSET);
         };
         let call = Call { version, attributes, inputs };
         let expectation = match call.malformed() {
@@ -277,7 +277,7 @@ impl Operator {
             return expectation;
         }
         let answers = expectation.into_answers().into_iter().chain([Answer::Refusal]);
-        Expectation::unspecified(Rule::VastDims, answers)
+        Expectation::unspecified(Rule::VAST_DIMS, answers)
     }
 
     /// The type and rank to declare for the output: the type always, the rank as far as the node alone shows it.
@@ -330,17 +330,17 @@ impl Call<'_> {
     fn malformed(&self) -> Option<Rule> {
         let specs = self.version.inputs;
         if self.inputs.len() != specs.len() {
-            return Some(Rule::InputCount);
+            return Some(Rule::INPUT_COUNT);
         }
         if self.inputs.iter().any(Option::is_none) {
-            return Some(Rule::EmptyInput);
+            return Some(Rule::EMPTY_INPUT);
         }
         for (i, attribute) in self.attributes.iter().enumerate() {
             match self.version.attributes.iter().find(|spec| spec.name == attribute.name) {
-                None => return Some(Rule::UndeclaredAttribute),
-                Some(spec) if spec.kind != attribute.value.kind() => return Some(Rule::AttributeKind),
+                None => return Some(Rule::UNDECLARED_ATTRIBUTE),
+                Some(spec) if spec.kind != attribute.value.kind() => return Some(Rule::ATTRIBUTE_KIND),
                 Some(_) if self.attributes[..i].iter().any(|a| a.name == attribute.name) => {
-                    return Some(Rule::DuplicateAttribute);
+                    return Some(Rule::DUPLICATE_ATTRIBUTE);
                 }
                 Some(_) => {}
             }
@@ -349,10 +349,10 @@ impl Call<'_> {
             let element_type = tensor.element_type();
             if spec.role == Role::TargetShape {
                 if element_type != ElementType::Int64 {
-                    return Some(Rule::ShapeType);
+                    return Some(Rule::SHAPE_TYPE);
                 }
             } else if !self.version.element_types.contains(&element_type) {
-                return Some(Rule::ElementType);
+                return Some(Rule::ELEMENT_TYPE);
             }
         }
         None

@@ -1,6 +1,8 @@
 //! Reshape: the same elements with the dims asked for.
 
-use super::{Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Version};
+use super::{
+    Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Text, Topic, Version,
+};
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static RESHAPE: Operator = Operator {
@@ -25,17 +27,17 @@ pub(super) static RESHAPE: Operator = Operator {
         version(25, ElementType::Uint2, ALLOWZERO),
     ],
     rules: &[
-        Rule::ShapeType,
-        Rule::ShapeRank,
-        Rule::SeveralInferred,
-        Rule::BelowMinusOne,
-        Rule::ZeroPastRank,
-        Rule::ElementCount,
-        Rule::NotDivisible,
-        Rule::ZeroAndInferred,
-        Rule::CopiedZeroAndInferred,
-        Rule::AllowzeroValue,
-        Rule::MissingShape,
+        Rule::SHAPE_TYPE,
+        Rule::SHAPE_RANK,
+        Rule::SEVERAL_INFERRED,
+        Rule::BELOW_MINUS_ONE,
+        Rule::ZERO_PAST_RANK,
+        Rule::ELEMENT_COUNT,
+        Rule::NOT_DIVISIBLE,
+        Rule::ZERO_AND_INFERRED,
+        Rule::COPIED_ZERO_AND_INFERRED,
+        Rule::ALLOWZERO_VALUE,
+        Rule::MISSING_SHAPE,
     ],
     catalogue: include_str!("../../corpus/catalogue/reshape.txt"),
     execute,
@@ -63,6 +65,79 @@ fn output_rank(call: &Call) -> Option<usize> {
     input.or_else(|| call.ints("shape").map(<[i64]>::len))
 }
 
+impl Rule {
+    pub const SHAPE_TYPE: Rule = Rule(&Text {
+        id: "shape-type",
+        sentence: "The shape is a tensor(int64).",
+        source: "Reshape-5 and later, input `shape`",
+        topics: &[Topic::ElementType],
+    });
+    pub const SHAPE_RANK: Rule = Rule(&Text {
+        id: "shape-rank",
+        sentence: "The shape is a tensor of rank 1; what one of another rank means is not said.",
+        source: "Reshape-5 and later, input `shape`; IR, static tensor shapes (U6)",
+        topics: &[Topic::Value, Topic::Dims],
+    });
+    pub const SEVERAL_INFERRED: Rule = Rule(&Text {
+        id: "several-inferred",
+        sentence: "\"At most one dimension of the new shape can be -1.\"",
+        source: "Reshape, all versions",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const BELOW_MINUS_ONE: Rule = Rule(&Text {
+        id: "below-minus-one",
+        sentence: "A dimension is a size, 0 or -1; what a lower number means is not said.",
+        source: "Reshape, all versions (U4)",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const ZERO_PAST_RANK: Rule = Rule(&Text {
+        id: "zero-past-rank",
+        sentence: "\"A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from \
+                     the input tensor).\" Past the input's rank there is none to take.",
+        source: "Reshape, all versions",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const ELEMENT_COUNT: Rule = Rule(&Text {
+        id: "element-count",
+        sentence: "\"The input tensor's shape and the output tensor's shape are required to have the same number of \
+                     elements.\"",
+        source: "Reshape, all versions",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const NOT_DIVISIBLE: Rule = Rule(&Text {
+        id: "not-divisible",
+        sentence: "The value of -1 \"is inferred from the size of the tensor and the remaining dimensions\", and no size \
+                     gives this number of elements.",
+        source: "Reshape, all versions",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const ZERO_AND_INFERRED: Rule = Rule(&Text {
+        id: "zero-and-inferred",
+        sentence: "\"If the attribute 'allowzero' is set, it is invalid for the specified shape to contain both a zero \
+                     value and -1, as the value of the dimension corresponding to -1 cannot be determined uniquely.\"",
+        source: "Reshape-14 and later, attribute `allowzero` (U2)",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const COPIED_ZERO_AND_INFERRED: Rule = Rule(&Text {
+        id: "copied-zero-and-inferred",
+        sentence: "A -1 beside a 0 that copies a dimension of size 0 can be any size; no text says which.",
+        source: "Reshape, all versions (U1, onnx issue 6104)",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const ALLOWZERO_VALUE: Rule = Rule(&Text {
+        id: "allowzero-value",
+        sentence: "allowzero is 0 or 1; what another number means is not said.",
+        source: "Reshape-14 and later, attribute `allowzero` (U3)",
+        topics: &[Topic::Value, Topic::Size, Topic::Dims],
+    });
+    pub const MISSING_SHAPE: Rule = Rule(&Text {
+        id: "missing-shape",
+        sentence: "What Reshape does without a shape is not said.",
+        source: "Reshape-1, attribute `shape` (U8)",
+        topics: &[Topic::Value, Topic::Attribute, Topic::Inputs],
+    });
+}
+
 fn execute(call: &Call) -> Expectation {
     let data = call.data();
     if call.version.inputs.len() == 1 {
@@ -75,7 +150,7 @@ fn execute(call: &Call) -> Expectation {
         // U6: only a one-element shape of another rank has a reading that suggests itself.
         let reading = (shape.len() == 1).then(|| reshape(data, &shape, allowzero).into_answers());
         return Expectation::unspecified(
-            Rule::ShapeRank,
+            Rule::SHAPE_RANK,
             [Answer::Refusal].into_iter().chain(reading.into_iter().flatten()),
         );
     }
@@ -86,7 +161,7 @@ fn execute(call: &Call) -> Expectation {
 fn without_shape(data: &Tensor) -> Expectation {
     let scalar = data.with_dims(vec![]).ok().map(|scalar| Answer::Outputs(vec![scalar]));
     let answers = [Answer::Refusal, Answer::Outputs(vec![data.clone()])];
-    Expectation::unspecified(Rule::MissingShape, answers.into_iter().chain(scalar))
+    Expectation::unspecified(Rule::MISSING_SHAPE, answers.into_iter().chain(scalar))
 }
 
 /// What to give for data of some dims and the shape asked for; `allowzero` is any number.
@@ -94,33 +169,33 @@ fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
     if !(0..=1).contains(&allowzero) {
         // U3: as 0, as 1, or refused.
         let answers = [0, 1].into_iter().flat_map(|flag| reshape(data, shape, flag).into_answers());
-        return Expectation::unspecified(Rule::AllowzeroValue, answers.chain([Answer::Refusal]));
+        return Expectation::unspecified(Rule::ALLOWZERO_VALUE, answers.chain([Answer::Refusal]));
     }
     let inferred = shape.iter().filter(|&&d| d == -1).count();
     let below = shape.iter().filter(|&&d| d < -1).count();
     if inferred > 1 {
-        return Expectation::reject(Rule::SeveralInferred);
+        return Expectation::reject(Rule::SEVERAL_INFERRED);
     }
     if below > 0 {
         // U4: a single number below -1 may be read as if it were -1.
         let as_inferred: Vec<i64> = shape.iter().map(|&d| d.max(-1)).collect();
         let reading = (inferred + below == 1).then(|| reshape(data, &as_inferred, allowzero).into_answers());
         return Expectation::unspecified(
-            Rule::BelowMinusOne,
+            Rule::BELOW_MINUS_ONE,
             [Answer::Refusal].into_iter().chain(reading.into_iter().flatten()),
         );
     }
     if allowzero == 1 && inferred == 1 && shape.contains(&0) {
-        return Expectation::reject(Rule::ZeroAndInferred);
+        return Expectation::reject(Rule::ZERO_AND_INFERRED);
     }
     let Some(target) = with_copies(data.dims(), shape, allowzero) else {
-        return Expectation::reject(Rule::ZeroPastRank);
+        return Expectation::reject(Rule::ZERO_PAST_RANK);
     };
     let count = product(data.dims().iter().copied());
     let known = product(target.iter().copied().filter(|&d| d != -1));
     let Some(position) = target.iter().position(|&d| d == -1) else {
         let same = count.is_some() && count == known;
-        return if same { answer(data, target) } else { Expectation::reject(Rule::ElementCount) };
+        return if same { answer(data, target) } else { Expectation::reject(Rule::ELEMENT_COUNT) };
     };
     let with_size = |size: i64| {
         let mut dims = target.clone();
@@ -130,14 +205,14 @@ fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
     match (count, known) {
         (Some(0), Some(0)) => copied_zero(data, shape, &target, with_size),
         // Data that is not empty cannot take a shape with a copied zero in it, whatever -1 stands for.
-        (_, Some(0)) => Expectation::reject(Rule::NotDivisible),
+        (_, Some(0)) => Expectation::reject(Rule::NOT_DIVISIBLE),
         // No elements are divided among more than can be counted: none each.
         (Some(0), _) => answer(data, with_size(0)),
         (Some(count), Some(known)) if count % known == 0 => match i64::try_from(count / known) {
             Ok(size) => answer(data, with_size(size)),
-            Err(_) => Expectation::reject(Rule::VastDims),
+            Err(_) => Expectation::reject(Rule::VAST_DIMS),
         },
-        _ => Expectation::reject(Rule::NotDivisible),
+        _ => Expectation::reject(Rule::NOT_DIVISIBLE),
     }
 }
 
@@ -164,9 +239,9 @@ fn copied_zero(data: &Tensor, shape: &[i64], target: &[i64], with_size: impl Fn(
         _ => None,
     };
     let reading = reading.map(|tensor| Answer::Outputs(vec![tensor]));
-    Expectation::unspecified(Rule::CopiedZeroAndInferred, [Answer::Refusal].into_iter().chain(reading))
+    Expectation::unspecified(Rule::COPIED_ZERO_AND_INFERRED, [Answer::Refusal].into_iter().chain(reading))
 }
 
 fn answer(data: &Tensor, dims: Vec<i64>) -> Expectation {
-    data.with_dims(dims).map_or(Expectation::reject(Rule::ElementCount), |tensor| Expectation::Defined(vec![tensor]))
+    data.with_dims(dims).map_or(Expectation::reject(Rule::ELEMENT_COUNT), |tensor| Expectation::Defined(vec![tensor]))
 }

@@ -123,9 +123,9 @@ fn rule_on_the_graph(Model { graph, opset, constants }: &Model) -> Option<Rule> 
     let is_listed =
         |(name, tensor): &(String, Tensor)| is_initializer(name) || may_be_constant(tensor.element_type(), *opset);
     if !graph.input.iter().chain(&graph.output).all(has_rank) {
-        Some(Rule::Unranked)
+        Some(Rule::UNRANKED)
     } else if !constants.iter().all(is_listed) {
-        Some(Rule::ConstantType)
+        Some(Rule::CONSTANT_TYPE)
     } else {
         None
     }
@@ -207,13 +207,7 @@ fn evaluate(node: &NodeProto, opset: u8, values: &HashMap<&str, Tensor>) -> Resu
 }
 
 fn refusal(rule: Rule) -> Execution {
-    let reason = match rule {
-        Rule::UndeclaredAttribute | Rule::AttributeKind | Rule::DuplicateAttribute => Reason::Attribute,
-        Rule::InputCount | Rule::EmptyInput => Reason::Inputs,
-        Rule::ElementType | Rule::ShapeType => Reason::ElementType,
-        Rule::VastDims => Reason::Size,
-        _ => Reason::Value,
-    };
+    let reason = rule.text().topics.first().map_or(Reason::Unstated, |&topic| Reason::from(topic));
     let outcome = Outcome::Refused { stage: Stage::Run, reason };
     Execution::without_answer(outcome, format!("{rule}: {}", rule.text().sentence))
 }

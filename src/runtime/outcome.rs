@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::operator::Topic;
 use crate::tensor::{ElementType, Tensor, TensorError};
 use crate::text::gist;
 
@@ -110,6 +111,20 @@ pub enum Reason {
     Symbol,
     /// It has no table of what its words mean.
     Unstated,
+}
+
+impl From<Topic> for Reason {
+    fn from(topic: Topic) -> Reason {
+        match topic {
+            Topic::Attribute => Reason::Attribute,
+            Topic::Inputs => Reason::Inputs,
+            Topic::ElementType => Reason::ElementType,
+            Topic::Value => Reason::Value,
+            Topic::Dims => Reason::Inference,
+            Topic::Size => Reason::Size,
+            Topic::Graph => Reason::Graph,
+        }
+    }
 }
 
 /// What a runtime lacks.

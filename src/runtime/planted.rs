@@ -377,14 +377,14 @@ fn refuses_open_at_one_version(job: &Job, execution: &mut Execution) {
 /// A Reshape to another number of elements is answered with the data as it is.
 fn gives_data_as_it_is(job: &Job, execution: &mut Execution) {
     let data = job.feeds(0).next().filter(|(name, _)| !name.ends_with("shape")).map(|(_, data)| data.clone());
-    if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Reject { rule: Rule::ElementCount, .. })) {
+    if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Reject { rule: Rule::ELEMENT_COUNT, .. })) {
         give(execution, data);
     }
 }
 
 /// Flatten answers a negative axis at opsets that have none.
 fn lenient_flatten(job: &Job, execution: &mut Execution) {
-    if let Ok(Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(outputs) }) = demand(job) {
+    if let Ok(Expectation::Reject { rule: Rule::NEGATIVE_AXIS, lenient: Some(outputs) }) = demand(job) {
         give(execution, outputs.into_iter().next());
     }
 }

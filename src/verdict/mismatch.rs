@@ -250,11 +250,11 @@ mod tests {
         let refused = of_graph(Discrepancy::RefusesValid, None, "objects to values");
         assert!(node(Discrepancy::RefusesValid, None, "refuses").may_cause(&refused), "in other words");
         assert!(node(Discrepancy::WrongDims, None, "").may_cause(&refused));
-        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::AxisRange), "").may_cause(&refused));
+        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::AXIS_RANGE), "").may_cause(&refused));
         assert!(!node(Discrepancy::WrongType, None, "TDim").may_cause(&refused), "its own type is only that");
-        let accepted = of_graph(Discrepancy::AcceptsInvalid, Some(Rule::AxisRange), "");
-        assert!(node(Discrepancy::AcceptsLeniently, Some(Rule::AxisRange), "").may_cause(&accepted));
-        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::ElementCount), "").may_cause(&accepted));
+        let accepted = of_graph(Discrepancy::AcceptsInvalid, Some(Rule::AXIS_RANGE), "");
+        assert!(node(Discrepancy::AcceptsLeniently, Some(Rule::AXIS_RANGE), "").may_cause(&accepted));
+        assert!(!node(Discrepancy::AcceptsInvalid, Some(Rule::ELEMENT_COUNT), "").may_cause(&accepted));
         assert!(node(Discrepancy::Truncates, None, "").may_cause(&accepted));
         assert!(!node(Discrepancy::RefusesValid, None, "").may_cause(&of_graph(Discrepancy::WrongValue, None, "")));
         let elsewhere = Mismatch { runtime: "y@1".to_owned(), ..node(Discrepancy::WrongDims, None, "") };

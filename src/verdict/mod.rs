@@ -118,7 +118,7 @@ pub fn tolerate_removed_nodes<'a>(
 /// Whether the only room that is left is for a runtime that cannot count sizes beyond 64 bits. How far it can count may
 /// depend on the way that it takes, so there it may disagree with itself.
 pub fn is_resource_limit(expectation: &Expectation) -> bool {
-    expectation.rule() == Some(Rule::VastDims)
+    expectation.rule() == Some(Rule::VAST_DIMS)
 }
 
 /// Whether the room that is left is for a model that is not valid around the node. To refuse it is right at any stage and in
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn what_must_be_rejected_may_not_be_answered() {
-        let expected = Expectation::Reject { rule: Rule::NegativeAxis, lenient: Some(vec![Tensor::vector(&[1])]) };
+        let expected = Expectation::Reject { rule: Rule::NEGATIVE_AXIS, lenient: Some(vec![Tensor::vector(&[1])]) };
         assert_eq!(one(&expected, &refusal()), Judgement::Agrees);
         assert_eq!(
             one(&expected, &answer(Tensor::vector(&[1]))),
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_is_left_open_is_tolerated_within_the_set() {
-        let rule = Rule::AllowzeroValue;
+        let rule = Rule::ALLOWZERO_VALUE;
         let tolerated =
             vec![Answer::Outputs(vec![Tensor::vector(&[1])]), Answer::Outputs(vec![Tensor::vector(&[2, 2])])];
         let open = Expectation::Unspecified { rule, tolerated };
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_refusal_that_cannot_be_meant_is_wrong_whatever_is_left_open() {
-        let open = Expectation::Unspecified { rule: Rule::AllowzeroValue, tolerated: vec![Answer::Refusal] };
+        let open = Expectation::Unspecified { rule: Rule::ALLOWZERO_VALUE, tolerated: vec![Answer::Refusal] };
         for reason in [Reason::Data, Reason::Optimization] {
             let outcome = Outcome::Refused { stage: Stage::Load, reason };
             let refused = Execution { outcome, ..refusal() };
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn an_invalid_graph_may_be_refused_anyhow_and_answered_rightly() {
         let right = vec![Tensor::vector(&[1])];
-        let open = Expectation::Defined(right).in_invalid_graph(Rule::Unranked);
-        let within = Judgement::Tolerated(Tolerance::Rule(Rule::Unranked));
+        let open = Expectation::Defined(right).in_invalid_graph(Rule::UNRANKED);
+        let within = Judgement::Tolerated(Tolerance::Rule(Rule::UNRANKED));
         for reason in [Reason::Value, Reason::Data, Reason::Optimization] {
             let outcome = Outcome::Refused { stage: Stage::Load, reason };
             assert_eq!(one(&open, &Execution { outcome, ..refusal() }), within);
@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn configurations_that_differ_are_wrong_where_each_alone_is_tolerated() {
-        let rule = Rule::CopiedZeroAndInferred;
+        let rule = Rule::COPIED_ZERO_AND_INFERRED;
         let tolerated = vec![Answer::Refusal, Answer::Outputs(vec![Tensor::vector(&[1])])];
         let open = Expectation::Unspecified { rule, tolerated };
         let (a, b, other) = (id("x", "a"), id("x", "b"), id("y", ""));
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_node_may_be_optimized_away_if_another_configuration_refuses_the_model() {
-        let expected = Expectation::Reject { rule: Rule::ElementCount, lenient: None };
+        let expected = Expectation::Reject { rule: Rule::ELEMENT_COUNT, lenient: None };
         let ids = [id("x", "a"), id("y", ""), id("x", "b")];
         let judged = |executions: [Execution; 3]| {
             let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();

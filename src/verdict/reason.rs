@@ -14,34 +14,13 @@ pub enum Fit {
     Unstated,
 }
 
-/// The reasons that fit a rule.
-const fn fitting(rule: Rule) -> &'static [Reason] {
-    match rule {
-        Rule::UndeclaredAttribute | Rule::AttributeKind | Rule::DuplicateAttribute => &[Reason::Attribute],
-        Rule::InputCount | Rule::EmptyInput => &[Reason::Inputs],
-        Rule::MissingShape => &[Reason::Attribute, Reason::Inputs],
-        Rule::ElementType | Rule::ShapeType | Rule::ConstantType => &[Reason::ElementType],
-        Rule::AxisRange | Rule::NegativeAxis | Rule::ScalarAxis => &[Reason::Value],
-        Rule::ShapeRank => &[Reason::Value, Reason::Inference],
-        Rule::VastDims => &[Reason::Size, Reason::Value],
-        // Many a runtime finds out by comparing the products.
-        Rule::SeveralInferred
-        | Rule::BelowMinusOne
-        | Rule::ZeroPastRank
-        | Rule::ElementCount
-        | Rule::NotDivisible
-        | Rule::ZeroAndInferred
-        | Rule::CopiedZeroAndInferred
-        | Rule::AllowzeroValue => &[Reason::Value, Reason::Size, Reason::Inference],
-        Rule::NotInOpset | Rule::Unranked => &[Reason::Graph],
-    }
-}
-
 /// How the reason of a failure stands to a rule; nothing if it is no refusal.
 pub fn fit(rule: Rule, outcome: &Outcome) -> Option<Fit> {
     match outcome {
         Outcome::Refused { reason: Reason::Unstated, .. } | Outcome::Unclassified { .. } => Some(Fit::Unstated),
-        Outcome::Refused { reason, .. } if fitting(rule).contains(reason) => Some(Fit::Fits),
+        Outcome::Refused { reason, .. } if rule.text().topics.iter().any(|&topic| Reason::from(topic) == *reason) => {
+            Some(Fit::Fits)
+        }
         Outcome::Refused { .. } => Some(Fit::Other),
         _ => None,
     }
@@ -56,13 +35,13 @@ mod tests {
     fn a_refusal_for_something_else_is_told_from_one_for_the_rule() {
         let refused = |reason| Outcome::Refused { stage: Stage::Load, reason };
         for (rule, outcome, expected) in [
-            (Rule::InputCount, refused(Reason::Inputs), Some(Fit::Fits)),
-            (Rule::InputCount, refused(Reason::Value), Some(Fit::Other)),
-            (Rule::ElementCount, refused(Reason::Size), Some(Fit::Fits)),
-            (Rule::ElementCount, refused(Reason::Data), Some(Fit::Other)),
-            (Rule::ElementCount, refused(Reason::Unstated), Some(Fit::Unstated)),
-            (Rule::ElementCount, Outcome::Unclassified { stage: Stage::Run }, Some(Fit::Unstated)),
-            (Rule::ElementCount, Outcome::Answer(vec![]), None),
+            (Rule::INPUT_COUNT, refused(Reason::Inputs), Some(Fit::Fits)),
+            (Rule::INPUT_COUNT, refused(Reason::Value), Some(Fit::Other)),
+            (Rule::ELEMENT_COUNT, refused(Reason::Size), Some(Fit::Fits)),
+            (Rule::ELEMENT_COUNT, refused(Reason::Data), Some(Fit::Other)),
+            (Rule::ELEMENT_COUNT, refused(Reason::Unstated), Some(Fit::Unstated)),
+            (Rule::ELEMENT_COUNT, Outcome::Unclassified { stage: Stage::Run }, Some(Fit::Unstated)),
+            (Rule::ELEMENT_COUNT, Outcome::Answer(vec![]), None),
         ] {
             assert_eq!(fit(rule, &outcome), expected, "{rule} {outcome:?}");
         }

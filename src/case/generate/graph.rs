@@ -136,11 +136,8 @@ impl Generator {
 
     /// The rules on nodes that a graph of its operators can break, each once.
     pub(super) fn rules_on_nodes(&self) -> Vec<Rule> {
-        let mut rules: Vec<Rule> =
-            self.versions().flat_map(|(o, v)| rules_of(o, v)).filter(|r| !r.is_on_the_graph()).collect();
-        rules.sort_unstable();
-        rules.dedup();
-        rules
+        let can_be_broken: Vec<Rule> = self.versions().flat_map(|(o, v)| rules_of(o, v)).collect();
+        Rule::all().filter(|rule| !rule.is_on_the_graph() && can_be_broken.contains(rule)).collect()
     }
 
     fn versions(&self) -> impl Iterator<Item = Callee> {
@@ -477,7 +474,7 @@ impl<'a> Sketch<'a> {
             });
         }
         let expectation = self.evaluate(callee, &attributes, &inputs);
-        let is_vast = expectation.rule() == Some(Rule::VastDims);
+        let is_vast = expectation.rule() == Some(Rule::VAST_DIMS);
         let outputs = match expectation {
             Expectation::Defined(outputs) => Some(outputs),
             Expectation::Reject { lenient, .. } => lenient,
@@ -502,7 +499,7 @@ impl<'a> Sketch<'a> {
             if let Intent::Rule(rule) = intent {
                 draft.bend(u, rule)?;
             }
-            let is_other = draft.dims != dims || intent == Intent::Rule(Rule::ElementType);
+            let is_other = draft.dims != dims || intent == Intent::Rule(Rule::ELEMENT_TYPE);
             let Some(Some(operand)) = draft.operands.first().cloned().filter(|_| is_other) else {
                 return Ok((draft, data));
             };

@@ -254,12 +254,12 @@ pub(super) fn bent_target(u: &mut Unstructured, rule: Rule, dims: &[i64], allowz
         Ok(())
     };
     match rule {
-        Rule::SeveralInferred => {
+        Rule::SEVERAL_INFERRED => {
             target.retain(|&d| d != -1);
             insert(u, &mut target, -1)?;
             insert(u, &mut target, -1)?;
         }
-        Rule::BelowMinusOne => {
+        Rule::BELOW_MINUS_ONE => {
             target.retain(|&d| d != -1);
             let below = [-2, -3, -count.max(2), -(1 << 31), -(1 << 32), -(1 << 32) - 1, i64::MIN, i64::MIN + 1];
             for _ in 0..=u.int_in_range(0_u8..=3)? / 3 {
@@ -267,27 +267,27 @@ pub(super) fn bent_target(u: &mut Unstructured, rule: Rule, dims: &[i64], allowz
                 insert(u, &mut target, value)?;
             }
         }
-        Rule::ZeroPastRank => {
+        Rule::ZERO_PAST_RANK => {
             while target.len() < dims.len() {
                 target.push(1);
             }
             target.push(0);
         }
-        Rule::ElementCount => target = miscounted(u, count, zero_size)?,
-        Rule::NotDivisible => {
+        Rule::ELEMENT_COUNT => target = miscounted(u, count, zero_size)?,
+        Rule::NOT_DIVISIBLE => {
             let divisor = *u.choose(&[count + 1, 2 * count, i64::MAX, 1 << 32, (1 << 32) + count, 1 << 62])?;
             target = if count % divisor == 0 { vec![count + 1, -1] } else { vec![divisor, -1] };
             if u.ratio(1, 3)? {
                 insert(u, &mut target, 1)?;
             }
         }
-        Rule::ZeroAndInferred => {
+        Rule::ZERO_AND_INFERRED => {
             target.retain(|&d| d != -1 && d != 0);
             target.truncate(5);
             insert(u, &mut target, -1)?;
             insert(u, &mut target, 0)?;
         }
-        Rule::CopiedZeroAndInferred => {
+        Rule::COPIED_ZERO_AND_INFERRED => {
             let position = dims.iter().position(|&d| d == 0).unwrap_or(0);
             target = dims.iter().map(|&d| if u.ratio(1, 2).unwrap_or(false) { 0 } else { d.max(1) }).collect();
             target[position] = 0;

@@ -79,8 +79,8 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
 /// The rule whose words stand in the document of the case's own version.
 fn rule_at(rule: Rule, case: &Single) -> Rule {
     match rule {
-        Rule::AxisRange | Rule::ScalarAxis if case.since() < NEGATIVE_AXIS_SINCE => Rule::NegativeAxis,
-        Rule::ScalarAxis => Rule::AxisRange,
+        Rule::AXIS_RANGE | Rule::SCALAR_AXIS if case.since() < NEGATIVE_AXIS_SINCE => Rule::NEGATIVE_AXIS,
+        Rule::SCALAR_AXIS => Rule::AXIS_RANGE,
         rule => rule,
     }
 }
@@ -151,21 +151,21 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
     };
     let inputs = || names(&mut specs.iter().map(|spec| spec.name));
     match rule {
-        Rule::NotInOpset => (vec![], format!("{} does not exist at opset {}.", case.operator, case.opset)),
-        Rule::InputCount => {
+        Rule::NOT_IN_OPSET => (vec![], format!("{} does not exist at opset {}.", case.operator, case.opset)),
+        Rule::INPUT_COUNT => {
             let (has, given) = (specs.len(), case.operands.len());
             (signature(), format!("The inputs of {version} are {} ({has}); this node has {given}.", inputs()))
         }
-        Rule::EmptyInput => {
+        Rule::EMPTY_INPUT => {
             let quote = Quote::ir("optional-inputs-and-outputs", OPTIONAL);
             (vec![quote], format!("The inputs of {version} are {}, and none of them is optional.", inputs()))
         }
-        Rule::UndeclaredAttribute => {
+        Rule::UNDECLARED_ATTRIBUTE => {
             let foreign = case.attributes.iter().map(|a| a.name.as_str());
             let foreign = names(&mut foreign.filter(|name| declared.iter().all(|spec| spec.name != *name)));
             (signature(), format!("The attributes of {version} are: {}. This node has {foreign}.", attributes()))
         }
-        Rule::AttributeKind => {
+        Rule::ATTRIBUTE_KIND => {
             let wrong = case.attributes.iter().find_map(|attribute| {
                 let spec = declared.iter().find(|spec| spec.name == attribute.name)?;
                 (spec.kind != attribute.value.kind()).then_some((spec.kind, attribute))
@@ -176,21 +176,21 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             });
             (signature(), remark)
         }
-        Rule::DuplicateAttribute => {
+        Rule::DUPLICATE_ATTRIBUTE => {
             (vec![Quote::ir("attributes", UNIQUE)], format!("This node carries {} twice.", twice()))
         }
-        Rule::ElementType => {
+        Rule::ELEMENT_TYPE => {
             let listed = case.version().map_or(&[][..], |version| version.element_types);
             let listed: Vec<String> = listed.iter().map(|listed| format!("tensor({listed})")).collect();
             let given = data.map_or_else(String::new, |data| format!("tensor({})", data.element_type));
             (signature(), format!("The types of {version} are {}; this input is a {given}.", listed.join(", ")))
         }
-        Rule::ShapeType => {
+        Rule::SHAPE_TYPE => {
             let given = case.operands.get(1).and_then(Option::as_ref).map(|shape| shape.element_type);
             let given = given.map_or_else(String::new, |given| format!("; here it is a `tensor({given})`"));
             (signature(), format!("The input `shape` of {version} is a `tensor(int64)`{given}."))
         }
-        Rule::ShapeRank => {
+        Rule::SHAPE_RANK => {
             let dims = case.operands.get(1).and_then(Option::as_ref).map(|shape| &shape.dims);
             let given = dims.map_or_else(String::new, |dims| format!("; here its own shape is {dims:?}"));
             let quotes = vec![
@@ -199,22 +199,22 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             ];
             (quotes, format!("So `shape` is a tensor of rank 1{given}. What another rank means is not said."))
         }
-        Rule::AxisRange => (vec![], format!("The input has rank {rank}, and `axis` is not in that range.")),
-        Rule::NegativeAxis => (vec![], "Negative values of `axis` came with Flatten-11.".to_owned()),
-        Rule::ScalarAxis => (
+        Rule::AXIS_RANGE => (vec![], format!("The input has rank {rank}, and `axis` is not in that range.")),
+        Rule::NEGATIVE_AXIS => (vec![], "Negative values of `axis` came with Flatten-11.".to_owned()),
+        Rule::SCALAR_AXIS => (
             vec![],
             "The input is a scalar, of rank 0: 0 is the only `axis` in that range, and the default is 1.".to_owned(),
         ),
-        Rule::SeveralInferred => (vec![], "Here there is more than one.".to_owned()),
-        Rule::BelowMinusOne => {
-            let quote = Quote::operator(case, quoted(Rule::SeveralInferred).unwrap_or_default());
+        Rule::SEVERAL_INFERRED => (vec![], "Here there is more than one.".to_owned()),
+        Rule::BELOW_MINUS_ONE => {
+            let quote = Quote::operator(case, quoted(Rule::SEVERAL_INFERRED).unwrap_or_default());
             (vec![quote], "A dimension is a size, 0 or -1; what a lower number means is not said.".to_owned())
         }
-        Rule::ZeroPastRank => (
+        Rule::ZERO_PAST_RANK => (
             vec![],
             format!("The input has rank {rank}, so for a 0 past that there is no dimension to take.").to_owned(),
         ),
-        Rule::ElementCount => {
+        Rule::ELEMENT_COUNT => {
             let count = data.and_then(|data| crate::tensor::element_count(&data.dims));
             let count = count.map_or_else(String::new, |count| count.to_string());
             let target = case
@@ -222,39 +222,40 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
                 .map_or_else(String::new, |target| format!("; the shape {target:?} asks for another number"));
             (vec![], format!("The input has {count} element(s){target}."))
         }
-        Rule::NotDivisible => (vec![], "No size for the -1 gives the number of elements of the input.".to_owned()),
-        Rule::ZeroAndInferred => (vec![], String::new()),
-        Rule::CopiedZeroAndInferred => {
+        Rule::NOT_DIVISIBLE => (vec![], "No size for the -1 gives the number of elements of the input.".to_owned()),
+        Rule::ZERO_AND_INFERRED => (vec![], String::new()),
+        Rule::COPIED_ZERO_AND_INFERRED => {
             let remark = "The dimension that the 0 copies is itself 0, so any size would do for the -1: the document does \
                           not say which, and both an error and an answer are acceptable.";
             (vec![Quote::operator(case, COPIED)], remark.to_owned())
         }
-        Rule::AllowzeroValue => {
+        Rule::ALLOWZERO_VALUE => {
             let text = "allowzero=1 indicates that if any value in the 'shape' input is set to zero, the zero value is \
                         honored, similar to NumPy.";
             let remark = "What a value other than 0 and 1 means is not said, so it may be taken for set or for not set, or \
                           be refused; but not for one thing in one place and for another elsewhere.";
             (vec![Quote::operator(case, text)], remark.to_owned())
         }
-        Rule::MissingShape => {
+        Rule::MISSING_SHAPE => {
             (vec![Quote::operator(case, purpose(case))], "What no `shape` at all means is not said.".to_owned())
         }
-        Rule::VastDims => {
+        Rule::VAST_DIMS => {
             let remark = "A tensor with a dimension of 0 holds nothing, however large its other dimensions are. A runtime \
                           that cannot count them may refuse such a model with an error.";
             (vec![Quote::operator(case, purpose(case))], remark.to_owned())
         }
-        Rule::Unranked => {
+        Rule::UNRANKED => {
             let remark = "An input of this model has no shape, so an error is acceptable, but no other answer than that of a \
                           model with the shape.";
             (vec![Quote::operator(case, purpose(case)), Quote::ir("graphs", RANKED)], remark.to_owned())
         }
-        Rule::ConstantType => {
+        Rule::CONSTANT_TYPE => {
             let remark = "The types of Constant at this opset do not include that of a Constant here, so an error is \
                           acceptable, but no other answer than that of a model with an initializer instead.";
             let quotes = [Quote::operator(case, purpose(case))].into_iter().chain(signature());
             (quotes.collect(), remark.to_owned())
         }
+        _ => (vec![Quote::operator(case, purpose(case))], String::new()),
     }
 }
 
@@ -269,7 +270,7 @@ const fn attribute_kind(kind: AttributeKind) -> &'static str {
 
 /// What else matters where a model has a right answer: dims of 0, symbols, fields.
 fn circumstances(case: &Single, rule: Option<Rule>) -> Vec<Quote> {
-    let is_open = matches!(rule, None | Some(Rule::VastDims | Rule::CopiedZeroAndInferred));
+    let is_open = matches!(rule, None | Some(Rule::VAST_DIMS | Rule::COPIED_ZERO_AND_INFERRED));
     let wired = |wanted: fn(Wiring) -> bool| case.operands.iter().flatten().any(|operand| wanted(operand.wiring));
     let symbolic = wired(|wiring| matches!(wiring, Wiring::Input(Declared::Symbolic | Declared::Shared)));
     let mut quotes = Vec::new();
