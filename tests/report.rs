@@ -141,6 +141,7 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
             other => other,
         }),
         Discrepancy::WrongValue => said("; expected is an"),
+        Discrepancy::Exhaustion => said("gives no answer within s; expected is an"),
         Discrepancy::Undeclared => said("declares the shape "),
         Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
             said("; expected is the same each time");

@@ -208,8 +208,8 @@ def main():
 
 {% if apart %}
 def apart():
-    """Runs this script once more, in a process whose end is not the end of this one."""
-    limit = 20
+    """Runs this script once more, in a process whose end is not the end of this one; for no longer, since it may take memory all the while."""
+    limit = 5
     try:
         child = subprocess.run([sys.executable, __file__, "here"], timeout=limit)
     except subprocess.TimeoutExpired:
