@@ -294,7 +294,11 @@ impl<'a> Guess<'a> {
             if is_likely && cases.len() == 1 {
                 single.entry(Versions::of(&members[model].generated.case)).or_default().extend(cases);
             } else {
-                batches.push(Batch::Runs(cases));
+                // For half of the cases that have the model of one graph, it is loaded again.
+                let is_graph = members[model].generated.case.nodes.len() > 1;
+                let again = if is_graph { cases.len().div_ceil(2) } else { cases.len() };
+                batches.extend(cases[again..].iter().map(|&case| Batch::alone(case)));
+                batches.push(Batch::Runs(cases[..again].to_vec()));
             }
         }
         for cases in single.into_values() {

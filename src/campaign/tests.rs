@@ -1,6 +1,6 @@
 //! Campaigns as a whole: on threads, stopped and resumed, alone and in batches.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -9,7 +9,7 @@ use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
 use crate::operator::GRAPH;
 use crate::runtime::planted::{self, Fault};
-use crate::runtime::{self, Execution, Gap, NativeType, Outcome, execute_once};
+use crate::runtime::{self, Execution, Gap, NativeType, Outcome, Output, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
 
 /// A campaign without known issues, of so many cases or without end.
@@ -413,4 +413,46 @@ fn a_minimized_graph_is_refused_for_one_defect_in_whatever_words_and_panics_as_i
     assert!(panics("index", "a=Reshape@28 float[1] float[0]; Flatten a"));
     assert!(!panics("index", "a=Reshape@28 float[1] float[0]; Shape a"), "it has no such node");
     assert!(!panics("overflow", "a=Reshape@28 float[1] float[0]; Flatten a"));
+}
+
+/// Right the first time that a graph with a Reshape and a Shape is loaded, and the rank of its outputs is another after that.
+struct WrongWhenLoadedAgain {
+    right: Box<dyn Runtime>,
+    loaded: HashSet<Arc<[u8]>>,
+}
+
+impl Runtime for WrongWhenLoadedAgain {
+    fn id(&self) -> &RuntimeId {
+        self.right.id()
+    }
+
+    fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+        let is_again = !self.loaded.insert(job.model.clone()) && is_of("Reshape", job) && is_of("Shape", job);
+        self.right.execute(job, &mut |mut execution| {
+            if let Outcome::Answer(outputs) = &mut execution.outcome
+                && is_again
+            {
+                for Output { tensor, .. } in outputs {
+                    *tensor = tensor.with_dims([&[1], tensor.dims()].concat()).unwrap();
+                }
+            }
+            done(execution);
+        });
+    }
+}
+
+#[test]
+fn what_goes_wrong_when_a_graph_is_loaded_again_is_found() {
+    let open = || {
+        let right = planted::with_faults(&[])?;
+        let again: Box<dyn Runtime> = Box::new(WrongWhenLoadedAgain { right, loaded: HashSet::new() });
+        Ok(vec![planted::without_faults()?, again])
+    };
+    let source = Stream::new(Generator::default(), 3, vec![]).with_nodes("2..6".parse().unwrap());
+    let statistics = run(&options(&source, Some(3000), 1), None, &open, &Stop::default(), &|_| {}).unwrap();
+    let count: u64 = statistics.groups.values().map(|group| group.count).sum();
+    assert!(count > 40, "not only where a case is confirmed alone: {count}");
+    for (mismatch, _) in statistics.groups.keys() {
+        assert!(mismatch.operator == GRAPH && mismatch.discrepancies[0] == Discrepancy::WrongRank, "{mismatch}");
+    }
 }
