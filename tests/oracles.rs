@@ -131,9 +131,9 @@ mod wheels {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| crosscheck(folder.path(), arguments);
         let runtimes = ["--runtimes", "in-house,planted/in-one-model"];
-        let campaign =
-            ["campaign", "--cases", "30000", "--seed", "5", "--threads", "1", "--output", "out", "--restart"];
-        let campaign = || run(&[&campaign[..], &runtimes].concat());
+        let arguments = "campaign --nodes 1 --cases 30000 --seed 5 --threads 1 --output out --restart";
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let campaign = || run(&[&arguments[..], &runtimes].concat());
         let (code, printed) = campaign();
         assert!(code == Some(1) && printed.contains("1. planted of graph panics"), "{printed}");
         let summary = || -> Value {
