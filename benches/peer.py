@@ -174,7 +174,7 @@ def main():
     crosscheck = os.path.abspath(arguments.crosscheck)
     if arguments.runs < 1 or not os.path.isfile(crosscheck):
         parser.error(f"--runs is at least 1, and {crosscheck} must be there: `cargo build --release` makes it")
-    stream = ["--seed", arguments.seed, "--cases", arguments.cases]
+    stream = ["--seed", arguments.seed, "--cases", arguments.cases, "--nodes", "1"]
     lines = subprocess.run([crosscheck, "cases", "--elements", *stream], check=True, capture_output=True, text=True).stdout
     cases, skipped, verdicts = [], Counter(), Counter()
     # A string may hold what is a line end to `splitlines` alone.
