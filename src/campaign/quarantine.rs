@@ -1,9 +1,10 @@
 //! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
 //!
-//! The first such case is reduced at once, a graph to one of its nodes if that does it alone, and what is left of it is executed with all of its time, alone in a new process.
-//! If that ends the process in the same way, its features are known. From then on a case of the same operator with these
-//! features, or a graph with such a node, is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
-//! counted as such. A runtime whose process most jobs end is left out altogether.
+//! The first such case is reduced at once, a graph to one of its nodes if that does it alone, and what is left of it is executed
+//! with all of its time, alone in a new process. If that ends the process in the same way, its features are known. From then on a
+//! case of the same operator with these features, or a graph with such a node, is executed only as long as such cases take little
+//! of the time, with a short limit; the rest is left out, and counted as such. A runtime whose process most jobs end is left out
+//! altogether.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

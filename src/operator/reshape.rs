@@ -134,7 +134,7 @@ impl Rule {
         id: "missing-shape",
         sentence: "What Reshape does without a shape is not said.",
         source: "Reshape-1, attribute `shape` (U8)",
-        topics: &[Topic::Value, Topic::Attribute, Topic::Inputs],
+        topics: &[Topic::Attribute, Topic::Inputs],
     });
 }
 

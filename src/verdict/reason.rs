@@ -37,6 +37,8 @@ mod tests {
         for (rule, outcome, expected) in [
             (Rule::INPUT_COUNT, refused(Reason::Inputs), Some(Fit::Fits)),
             (Rule::INPUT_COUNT, refused(Reason::Value), Some(Fit::Other)),
+            (Rule::MISSING_SHAPE, refused(Reason::Attribute), Some(Fit::Fits)),
+            (Rule::MISSING_SHAPE, refused(Reason::Value), Some(Fit::Other)),
             (Rule::ELEMENT_COUNT, refused(Reason::Size), Some(Fit::Fits)),
             (Rule::ELEMENT_COUNT, refused(Reason::Data), Some(Fit::Other)),
             (Rule::ELEMENT_COUNT, refused(Reason::Unstated), Some(Fit::Unstated)),

@@ -11,7 +11,7 @@ use crate::finding::{Extent, Probe, Shown};
 use crate::operator::{Expectation, NEWEST_OPSET};
 use crate::runtime::{Execution, Outcome, Output, RuntimeId};
 use crate::tensor::Tensor;
-use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity};
+use crate::verdict::{Discrepancy, Judgement, Mismatch};
 
 /// What every runtime made of a case.
 pub(super) struct Seen {
@@ -127,7 +127,7 @@ fn did(id: &RuntimeId, execution: &Execution) -> String {
 pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Case {
     let expectation = case.expectation(&case.tensors());
     // To look at what ends or hangs a process takes long, so there the others are asked first.
-    let is_slow = mismatch.severity() == Severity::Crash;
+    let is_slow = mismatch.is_costly();
     let at_fault_is_there = probe.ids().iter().any(|id| id.release() == mismatch.runtime);
     let mut best: Option<(usize, Case)> = None;
     for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
@@ -193,7 +193,7 @@ pub(super) fn extent(
             mismatch.runtime.replace('@', " ")
         ));
     };
-    if mismatch.severity() == Severity::Crash {
+    if mismatch.is_costly() {
         return Err(
             "This was not measured: each look at it would take a process with it, or the whole time limit.".to_owned()
         );
