@@ -301,7 +301,7 @@ impl Statistics {
                     let tally = Tally {
                         operator: case.subject(),
                         version: call.and_then(|call| call.version).map_or(0, |version| version.since),
-                        element_type: call.and_then(|call| call.data).map(|data| data.element_type),
+                        element_type: call.and_then(|call| call.element_type),
                         gap: *gap,
                     };
                     *runtime.unsupported.entry(tally).or_default() += 1;

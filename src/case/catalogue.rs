@@ -1,7 +1,8 @@
 //! The catalogue of targeted edge cases, kept as readable lines under `corpus/catalogue/`.
 //!
-//! A line is a case and what is demanded of it, which a test holds to the in-house implementation: the dims of the output,
-//! or its elements where they are computed; `reject RULE`; or `open RULE` and what the texts lean to.
+//! A line is a case and what is demanded of it, which a test holds to the in-house implementation: the dims of the outputs, of
+//! Shape and Size the elements, or the outputs with all their elements; `reject RULE`; or `open RULE` and what the texts lean
+//! to.
 
 use super::{Case, ParseCaseError};
 use crate::operator::Operator;
@@ -30,7 +31,8 @@ fn read(text: &'static str) -> Result<Vec<(Case, &'static str)>, (usize, ParseCa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::{Expectation, OPERATORS, Rule};
+    use crate::case::describe;
+    use crate::operator::{Answer, Expectation, OPERATORS, Rule};
     use crate::tensor::Tensor;
     use std::collections::HashSet;
 
@@ -40,14 +42,29 @@ mod tests {
         if rank == 0 { list } else { format!("[{list}]") }
     }
 
-    /// What the expectation says, in the words of the catalogue.
-    fn demand(case: &Case) -> String {
+    /// The tensors of outputs that are written with all their elements.
+    fn written(outputs: &str) -> Vec<Tensor> {
+        let tensor = |text: &str| format!("Size@26 {text}").parse::<Case>().map(|case| case.tensors().remove(0)).ok();
+        outputs.split(' ').filter(|text| text.contains('[')).filter_map(tensor).collect()
+    }
+
+    /// What the expectation says, in the words of the catalogue; `demanded` if that is the same.
+    fn demand(case: &Case, demanded: &str) -> String {
         let expectation = case.expectation(&case.tensors());
-        let outputs = |outputs: &[Tensor]| match &outputs[0] {
-            computed if case.nodes[0].operator.computes() => numbers(&computed.int64s().unwrap(), computed.rank()),
+        if demanded.contains('{') && expectation.outputs() == Some(&written(demanded)[..]) {
+            let rule = expectation.rule().map_or(String::new(), |rule| format!("open {rule} "));
+            let written = demanded.strip_prefix(&rule).unwrap_or(demanded);
+            return format!("{rule}{written}");
+        }
+        let output = |output: &Tensor| match output {
+            _ if demanded.contains('{') => describe(output),
+            computed if case.nodes[0].operator.measures() => numbers(&computed.int64s().unwrap(), computed.rank()),
             moved => numbers(moved.dims(), 1),
         };
-        let leaning = expectation.outputs().map_or("refusal".to_owned(), outputs);
+        let outputs = |outputs: &[Tensor]| outputs.iter().map(output).collect::<Vec<_>>().join(" ");
+        let is_any = matches!(&expectation, Expectation::Unspecified { tolerated, .. } if tolerated[0] == Answer::Any);
+        let without = if is_any { "any" } else { "refusal" };
+        let leaning = expectation.outputs().map_or(without.to_owned(), outputs);
         match &expectation {
             Expectation::Defined(_) => leaning,
             Expectation::Reject { rule, .. } => format!("reject {rule}"),
@@ -63,7 +80,7 @@ mod tests {
             let mut seen = HashSet::new();
             for (case, demanded) in &entries {
                 assert_eq!(case.single().unwrap().operator, *operator);
-                assert_eq!(demand(case), *demanded, "{case}");
+                assert_eq!(demand(case, demanded), *demanded, "{case}");
                 assert!(operator.catalogue.contains(&format!("{case}  # ")), "{case} is not written as it prints");
                 assert!(seen.insert(case), "{case} stands there twice");
             }

@@ -83,8 +83,16 @@ pub enum Tag {
     Attribute(&'static str, AttributeKind),
     /// An attribute is there twice, whichever.
     Doubled,
-    /// The value of an attribute.
+    /// The value of an attribute, or one in its list.
     Value(&'static str, Size),
+    /// The text of an attribute.
+    Choice(&'static str, &'static str),
+    /// An entry of an operand other than the data and the target shape.
+    Entry(u8, Size),
+    /// Such an operand is empty.
+    NoEntries(u8),
+    /// The node names several outputs.
+    Outputs,
     /// An entry of the target shape.
     Target(Size),
     /// The target shape has a -1 beside sizes that multiply to more than 1, so that a division is needed.
@@ -209,10 +217,10 @@ impl Features {
                 !matches!(tag, Tag::Type(_, ElementType::Int64) | Tag::Contents(_))
                     && tag.input(target).is_none_or(|input| !node.is_computed(input))
             });
-            if node.is_computed(0) {
+            if node.data_input(case.opset).is_some_and(|input| node.is_computed(input)) {
                 own.rank = 1;
             }
-            let is_taken = case.takers(Value::Output { node: place, output: 0 }).next().is_some();
+            let is_taken = case.is_taken(place);
             let usual = if is_taken { Shown::Hidden } else { Shown::Output(Declares::Symbolic) };
             if node.shown != usual {
                 own.tags.push(Tag::Shown(node.shown));
@@ -256,15 +264,18 @@ impl Features {
         let rank = data.map_or(0, |operand| operand.dims.len());
         let declared = version.map_or(0, |version| version.inputs.len());
         // Of operands beyond those that are declared it only matters that they are there.
+        let is_variadic = version.is_some_and(|version| version.input_counts().1 == usize::MAX);
+        let declared = if is_variadic { declared.max(case.operands.len()) } else { declared };
+        let least = version.map_or(0, |version| version.input_counts().0);
         for (place, operand) in (0_u8..).zip(&case.operands).take(declared) {
             match operand {
-                Some(operand) => operand_tags(&mut tags, place, operand),
+                Some(operand) => operand_tags(&mut tags, place, case.is_data(place.into()), operand),
                 None => tags.push(Tag::Gap(place)),
             }
         }
         match case.operands.len().cmp(&declared) {
-            Ordering::Less => tags.push(Tag::FewerOperands),
-            Ordering::Equal => {}
+            Ordering::Less if case.operands.len() < least => tags.push(Tag::FewerOperands),
+            Ordering::Less | Ordering::Equal => {}
             Ordering::Greater if case.operands[declared..].iter().all(Option::is_none) => tags.push(Tag::MoreGaps),
             Ordering::Greater => tags.push(Tag::MoreOperands),
         }
@@ -280,7 +291,19 @@ impl Features {
                 (Some((Role::Axis, _)), AttributeValue::Int(value)) => {
                     tags.push(Tag::Value(name, Size::of_axis(*value, i64::try_from(rank).unwrap_or(i64::MAX))));
                 }
-                (Some((Role::Flag, _)), AttributeValue::Int(value)) => tags.push(Tag::Value(name, Size::of(*value))),
+                (Some((Role::Axis, _)), AttributeValue::Ints(values)) => {
+                    let rank = i64::try_from(rank).unwrap_or(i64::MAX);
+                    tags.push(Tag::Attribute(name, AttributeKind::Ints));
+                    tags.extend(values.iter().map(|&value| Tag::Value(name, Size::of_axis(value, rank))));
+                }
+                (Some((Role::Flag | Role::Sizes | Role::Bound | Role::Choice, _)), AttributeValue::Int(value)) => {
+                    tags.push(Tag::Value(name, Size::of(*value)));
+                }
+                (Some((Role::Sizes | Role::Bound, _)), AttributeValue::Ints(values)) => {
+                    tags.push(Tag::Attribute(name, AttributeKind::Ints));
+                    tags.extend(values.iter().map(|&value| Tag::Value(name, Size::of(value))));
+                }
+                (Some((Role::Choice, _)), AttributeValue::String(text)) => tags.push(Tag::Choice(name, choice(text))),
                 (Some((Role::TargetShape, _)), AttributeValue::Ints(target)) => target_tags(&mut tags, target),
                 (Some((Role::Ignored, _)), AttributeValue::Ints(_)) => {}
                 (_, value) => tags.push(Tag::Attribute(name, value.kind())),
@@ -293,6 +316,22 @@ impl Features {
             {
                 target_tags(&mut tags, &target);
             }
+        }
+        for (place, operand) in (0_u8..).zip(&case.operands) {
+            let is_other = case.is_parameter(place.into()) && case.role(place.into()) != Role::TargetShape;
+            let Some(numbers) = operand.as_ref().filter(|_| is_other).and_then(Operand::numbers) else { continue };
+            let size = |&number: &i64| match case.role(place.into()) {
+                Role::Axis => Size::of_axis(number, i64::try_from(rank).unwrap_or(i64::MAX)),
+                _ => Size::of(number),
+            };
+            let sizes = numbers.iter().map(size).filter(|size| !matches!(size, Size::One | Size::Many));
+            tags.extend(sizes.map(|size| Tag::Entry(place, size)));
+            if numbers.is_empty() {
+                tags.push(Tag::NoEntries(place));
+            }
+        }
+        if case.outputs > 1 {
+            tags.push(Tag::Outputs);
         }
         if rank == 0 && data.is_some() {
             tags.push(Tag::Scalar);
@@ -433,6 +472,8 @@ impl Tag {
             | Tag::Dim(place, _)
             | Tag::OperandRank(place)
             | Tag::Contents(place)
+            | Tag::Entry(place, _)
+            | Tag::NoEntries(place)
             | Tag::Passed(place) => Some(place.into()),
             Tag::Scalar | Tag::ZeroMoved => Some(0),
             Tag::Target(_) | Tag::Divided | Tag::EmptyTarget => target,
@@ -441,9 +482,9 @@ impl Tag {
     }
 }
 
-fn operand_tags(tags: &mut Vec<Tag>, place: u8, operand: &Operand) {
+fn operand_tags(tags: &mut Vec<Tag>, place: u8, is_data: bool, operand: &Operand) {
     tags.extend(Trait::of(operand.wiring, operand.dims.len()).iter().map(|&one| Tag::Wired(place, one)));
-    if place == 0 {
+    if is_data {
         if operand.element_type != ElementType::Float {
             tags.push(Tag::Type(place, operand.element_type));
         }
@@ -471,6 +512,12 @@ fn target_tags(tags: &mut Vec<Tag>, target: &[i64]) {
     if target.is_empty() {
         tags.push(Tag::EmptyTarget);
     }
+}
+
+/// The texts that attributes may have; the rest are one.
+fn choice(text: &str) -> &'static str {
+    const CHOICES: [&str; 7] = ["constant", "reflect", "edge", "wrap", "DCR", "CRD", "up"];
+    CHOICES.into_iter().find(|&known| known == text).unwrap_or("other")
 }
 
 /// The name of an attribute that some operator has; the rest are one.
@@ -521,6 +568,10 @@ impl fmt::Display for Tag {
             Tag::Attribute(name, kind) => write!(f, "{name}:{}", format!("{kind:?}").to_lowercase()),
             Tag::Doubled => f.write_str("attribute-twice"),
             Tag::Value(name, size) => write!(f, "{name}:{size}"),
+            Tag::Choice(name, text) => write!(f, "{name}:{text}"),
+            Tag::Entry(place, size) => write!(f, "operand{place}:entry-{size}"),
+            Tag::NoEntries(place) => write!(f, "operand{place}:empty"),
+            Tag::Outputs => f.write_str("outputs"),
             Tag::Target(size) => write!(f, "target-{size}"),
             Tag::Divided => f.write_str("target-divided"),
             Tag::EmptyTarget => f.write_str("target-empty"),

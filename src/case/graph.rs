@@ -13,6 +13,9 @@ pub struct Node {
     pub attributes: Vec<Attribute>,
     /// `None` is an input left out by the empty name.
     pub inputs: Vec<Option<Value>>,
+    /// How many outputs it names, at least one.
+    pub outputs: usize,
+    /// Who sees them: all of them are shown alike.
     pub shown: Shown,
 }
 
@@ -20,6 +23,11 @@ impl Node {
     /// Whether an input is what another node gives.
     pub fn is_computed(&self, input: usize) -> bool {
         matches!(self.inputs.get(input), Some(Some(Value::Output { .. })))
+    }
+
+    /// The place of the data, if the operator has data at an opset; one that it does not have yet has its data first.
+    pub fn data_input(&self, opset: u8) -> Option<usize> {
+        self.operator.version_at(opset).map_or(Some(0), Version::data_input)
     }
 }
 
@@ -32,7 +40,7 @@ pub enum Value {
     Output { node: usize, output: usize },
 }
 
-/// Who sees the output of a node, beside the nodes that take it.
+/// Who sees the outputs of a node, beside the nodes that take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Shown {
     /// Nobody, and nothing is declared of it.
@@ -63,6 +71,8 @@ struct Branch {
     is_refused: bool,
     /// Whether a node should have refused, and gave a lenient answer.
     is_lenient: bool,
+    /// Whether a node may have given anything, so that nothing is known of what follows.
+    is_anything: bool,
 }
 
 /// All ways in which the nodes of a case may go, the one that the texts lean to first.
@@ -134,16 +144,16 @@ impl Case {
     fn evaluate(&self, node: &Node, tensors: &[Tensor], values: &[Vec<Tensor>]) -> Expectation {
         let inputs: Vec<Option<Tensor>> =
             node.inputs.iter().map(|input| input.and_then(|value| value.tensor(tensors, values).cloned())).collect();
-        node.operator.evaluate(self.opset, &node.attributes, &inputs)
+        node.operator.evaluate(self.opset, &node.attributes, &inputs, node.outputs)
     }
 
     fn fold(&self, tensors: &[Tensor]) -> Fold {
-        let start = Branch { values: vec![], is_refused: false, is_lenient: false };
+        let start = Branch { values: vec![], is_refused: false, is_lenient: false, is_anything: false };
         let mut fold = Fold { branches: vec![start], open: None, reject: None };
         for (place, node) in self.nodes.iter().enumerate() {
             let mut next: Vec<Branch> = Vec::new();
             for branch in std::mem::take(&mut fold.branches) {
-                if branch.is_refused {
+                if branch.is_refused || branch.is_anything {
                     next.push(branch);
                     continue;
                 }
@@ -165,6 +175,7 @@ impl Case {
                         next.extend(tolerated.into_iter().map(|answer| match answer {
                             Answer::Outputs(outputs) => with(outputs, branch.is_lenient),
                             Answer::Refusal => refused(),
+                            Answer::Any => Branch { is_anything: true, ..branch.clone() },
                         }));
                     }
                 }
@@ -181,7 +192,7 @@ impl Case {
     /// What each node gives, as far as the texts lean to an answer.
     pub fn values(&self, tensors: &[Tensor]) -> Vec<Vec<Tensor>> {
         let branches = self.fold(tensors).branches;
-        let sound = branches.iter().find(|branch| !branch.is_refused && !branch.is_lenient);
+        let sound = branches.iter().find(|branch| !branch.is_refused && !branch.is_lenient && !branch.is_anything);
         sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
     }
 
@@ -217,8 +228,14 @@ impl Case {
 
     /// The places of the nodes that are the same call of the same operator as one of them, that one included.
     pub fn twins(&self, node: usize) -> Vec<usize> {
-        let call =
-            |place: usize| (self.nodes[place].operator.name, &self.nodes[place].attributes, &self.nodes[place].inputs);
+        let call = |place: usize| {
+            (
+                self.nodes[place].operator.name,
+                &self.nodes[place].attributes,
+                &self.nodes[place].inputs,
+                self.nodes[place].outputs,
+            )
+        };
         (0..self.nodes.len()).filter(|&place| call(place) == call(node)).collect()
     }
 
@@ -283,15 +300,26 @@ impl Case {
         (cases.len() <= MAX_RUNS).then(|| Case { before, ..last.clone() }.tidied())
     }
 
+    /// What a node gives.
+    pub fn outputs_of(&self, node: usize) -> impl Iterator<Item = Value> + use<> {
+        (0..self.nodes[node].outputs).map(move |output| Value::Output { node, output })
+    }
+
+    /// Whether another node takes something that a node gives.
+    pub fn is_taken(&self, node: usize) -> bool {
+        let is_of = |value: &Value| matches!(value, Value::Output { node: giver, .. } if *giver == node);
+        self.nodes.iter().flat_map(|other| other.inputs.iter().flatten()).any(is_of)
+    }
+
     /// The graph outputs: those of nodes, in order, and then the sources that are passed on.
     pub fn outputs(&self) -> impl Iterator<Item = Value> {
         let is_output = |place: &usize| matches!(self.nodes[*place].shown, Shown::Output(_));
-        let of_nodes = (0..self.nodes.len()).filter(is_output).map(|node| Value::Output { node, output: 0 });
+        let of_nodes = (0..self.nodes.len()).filter(is_output).flat_map(|node| self.outputs_of(node));
         of_nodes.chain(self.passed.iter().map(|&place| Value::Source(place)))
     }
 }
 
-/// What is known of the output of a node, whatever the node computes.
+/// What is known of an output of a node, whatever the node computes.
 #[derive(Clone, Debug)]
 pub struct Outlet {
     pub element_type: ElementType,
@@ -312,27 +340,28 @@ impl Outlet {
 }
 
 impl Case {
-    /// What is known of the output of each node.
-    pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Outlet> {
+    /// What is known of the outputs of each node.
+    pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Vec<Outlet>> {
         let is_alone = self.nodes.len() == 1 && self.nodes[0].shown != Shown::Output(Declares::Static);
         let values = if is_alone { vec![] } else { self.values(tensors) };
-        let mut outlets: Vec<Outlet> = Vec::with_capacity(self.nodes.len());
+        let mut outlets: Vec<Vec<Outlet>> = Vec::with_capacity(self.nodes.len());
         for (place, node) in self.nodes.iter().enumerate() {
             let inputs: Vec<Option<Tensor>> = node
                 .inputs
                 .iter()
                 .map(|input| input.and_then(|value| value.tensor(tensors, &values).cloned()))
                 .collect();
-            let (element_type, rank) = node.operator.declared_output(self.opset, &node.attributes, &inputs);
             // The type of data that is not there, since a node before has no answer, is known all the same.
-            let element_type = match node.inputs.first() {
-                Some(Some(Value::Output { node: before, .. })) if inputs[0].is_none() && !node.operator.computes() => {
-                    outlets[*before].element_type
-                }
-                _ => element_type,
-            };
-            let dims = values.get(place).and_then(|outputs| outputs.first()).map(|tensor| tensor.dims().to_vec());
-            outlets.push(Outlet { element_type, rank, dims });
+            let data = node.data_input(self.opset).and_then(|place| node.inputs.get(place).copied().flatten());
+            let data = data.and_then(|value| match (value.tensor(tensors, &values), value) {
+                (Some(tensor), _) => Some(tensor.element_type()),
+                (None, Value::Output { node, output }) => Some(outlets[node].get(output)?.element_type),
+                (None, Value::Source(_)) => None,
+            });
+            let element_type = node.operator.output_type(&node.attributes, data).unwrap_or(ElementType::Float);
+            let rank = node.operator.output_rank(self.opset, &node.attributes, &inputs);
+            let dims = |output: usize| Some(values.get(place)?.get(output)?.dims().to_vec());
+            outlets.push((0..node.outputs).map(|output| Outlet { element_type, rank, dims: dims(output) }).collect());
         }
         outlets
     }
@@ -365,13 +394,18 @@ impl Fold {
         };
         let sound = self.branches.iter().filter(|branch| !branch.is_lenient);
         let answers: Vec<Answer> = sound
-            .map(|branch| if branch.is_refused { Answer::Refusal } else { Answer::Outputs(outputs(branch)) })
+            .map(|branch| match branch {
+                Branch { is_refused: true, .. } => Answer::Refusal,
+                Branch { is_anything: true, .. } => Answer::Any,
+                branch => Answer::Outputs(outputs(branch)),
+            })
             .collect();
         match (self.open.or(self.reject), &answers[..]) {
             (None, [Answer::Outputs(outputs)]) => Expectation::Defined(outputs.clone()),
             (rule, answers) if answers.iter().all(|answer| *answer == Answer::Refusal) => {
                 let rule = self.reject.or(rule).map_or(Rule::NOT_IN_OPSET, |(_, rule)| rule);
-                let lenient = self.branches.iter().find(|branch| branch.is_lenient && !branch.is_refused);
+                let lenient =
+                    self.branches.iter().find(|branch| branch.is_lenient && !branch.is_refused && !branch.is_anything);
                 Expectation::Reject { rule, lenient: lenient.map(outputs) }
             }
             (rule, _) => {

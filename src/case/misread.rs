@@ -38,10 +38,12 @@ impl Single {
             match &mut attribute.value {
                 AttributeValue::Int(value) => *value = of_attributes(*value),
                 AttributeValue::Ints(values) => values.iter_mut().for_each(|value| *value = of_attributes(*value)),
-                AttributeValue::Float(_) | AttributeValue::String(_) => {}
+                AttributeValue::Float(_) | AttributeValue::String(_) | AttributeValue::Tensor(_) => {}
             }
         }
-        for operand in changed.operands.iter_mut().skip(1).flatten() {
+        let is_data: Vec<bool> = (0..self.operands.len()).map(|place| self.is_data(place)).collect();
+        let operands = changed.operands.iter_mut().zip(is_data).filter(|(_, is_data)| !is_data);
+        for operand in operands.filter_map(|(operand, _)| operand.as_mut()) {
             if let (ElementType::Int64, Contents::Bits(bits)) = (operand.element_type, &mut operand.contents) {
                 for bits in bits {
                     let value = u64::try_from(*bits).unwrap_or_default().cast_signed();

@@ -15,7 +15,8 @@
 //!
 //! In a graph, `;` separates the nodes, and `name=` binds the output of one, or a source that is used more than once. The opset
 //! stands at the first node. `:output`, `:info` or `:hidden` behind a node say who sees its output: of all but the last nobody,
-//! unless it is written. A source with `:output` is a graph output as well. What the session was run with before stands at the
+//! unless it is written. `=> N` behind the inputs of a node names N outputs, of which `a` is the first, `a.1` the second and so on;
+//! all are shown alike. A source with `:output` is a graph output as well. What the session was run with before stands at the
 //! end, behind `after`: an operand for each graph input that is fed.
 
 use std::fmt;
@@ -30,7 +31,7 @@ use winnow::prelude::*;
 use winnow::token::{none_of, one_of, rest, take_while};
 
 use super::{Case, Contents, Declared, Declares, Encoding, Fed, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS};
+use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS, Operator};
 use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
 
 /// The longest line that is read, in bytes: 1 MiB.
@@ -71,8 +72,12 @@ impl fmt::Display for Case {
                     None => f.write_str(" _")?,
                     Some(Value::Source(source)) if !is_bound[*source] => write!(f, " {}", self.sources[*source])?,
                     Some(Value::Source(source)) => write!(f, " {}", bound_name('x', *source))?,
-                    Some(Value::Output { node, .. }) => write!(f, " {}", bound_name('a', *node))?,
+                    Some(Value::Output { node, output: 0 }) => write!(f, " {}", bound_name('a', *node))?,
+                    Some(Value::Output { node, output }) => write!(f, " {}.{output}", bound_name('a', *node))?,
                 }
+            }
+            if node.outputs > 1 {
+                write!(f, " => {}", node.outputs)?;
             }
             if node.shown != usually_shown(is_last) {
                 write!(f, " :{}", node.shown)?;
@@ -136,6 +141,7 @@ impl fmt::Display for AttributeValue {
             AttributeValue::Ints(values) => write!(f, "[{}]", join(values)),
             AttributeValue::Float(bits) => float(f, f64::from(f32::from_bits(*bits)), u128::from(*bits), 32),
             AttributeValue::String(text) => write!(f, "{}", quoted(text)),
+            AttributeValue::Tensor(tensor) => Operand::of(tensor, Wiring::Input(Declared::Static)).fmt(f),
         }
     }
 }
@@ -389,6 +395,14 @@ impl Draft {
         Ok(value)
     }
 
+    /// Another output of the node that gives a value.
+    fn output(&self, value: Value, output: usize) -> Result<Value, Expected> {
+        match value {
+            Value::Output { node, .. } if output < self.nodes[node].outputs => Ok(Value::Output { node, output }),
+            _ => Err(Expected("an output that the node has".to_owned())),
+        }
+    }
+
     fn finished(mut self, input: &mut &str) -> ModalResult<Case> {
         // What no node takes comes last.
         for (name, bound) in self.bound.clone() {
@@ -472,10 +486,26 @@ fn call(input: &mut &str, draft: &mut Draft) -> ModalResult<Node> {
     while let Some(given) = opt(preceded(space1, |input: &mut &str| argument(input, draft))).parse_next(input)? {
         inputs.push(given);
     }
+    let outputs =
+        opt(preceded((space1, "=>", space0), |input: &mut &str| outputs(input, operator))).parse_next(input)?;
     let shown = opt(preceded((space1, ':'), shown)).parse_next(input)?;
     let rest = input.trim_start();
     let is_last = rest.is_empty() || is_after(rest);
-    Ok(Node { operator, attributes, inputs, shown: shown.unwrap_or(usually_shown(is_last)) })
+    let shown = shown.unwrap_or(usually_shown(is_last));
+    Ok(Node { operator, attributes, inputs, outputs: outputs.unwrap_or(1), shown })
+}
+
+/// The most outputs that a node may name.
+const MAX_OUTPUTS: usize = 1024;
+
+/// How many outputs a node names: several only if its operator may have several.
+fn outputs(input: &mut &str, operator: &Operator) -> ModalResult<usize> {
+    let most = if operator.has_outputs() { MAX_OUTPUTS } else { 1 };
+    let read = |count: usize| {
+        let is_one = (1..=most).contains(&count);
+        is_one.then_some(count).ok_or_else(|| Expected(format!("a number of outputs from 1 to {most}")))
+    };
+    cut_err(dec_uint.try_map(read)).parse_next(input)
 }
 
 fn shown(input: &mut &str) -> ModalResult<Shown> {
@@ -497,7 +527,9 @@ fn argument(input: &mut &str, draft: &mut Draft) -> ModalResult<Option<Value>> {
     if draft.bound.is_empty() || is_operand(input) {
         return operand.map(|operand| Some(draft.source(operand))).parse_next(input);
     }
-    cut_err(identifier.try_map(|name| draft.value(name))).map(Some).parse_next(input)
+    let value = cut_err(identifier.try_map(|name| draft.value(name))).parse_next(input)?;
+    let read = |output: usize| draft.output(value, output);
+    Ok(Some(opt(preceded('.', cut_err(dec_uint.try_map(read)))).parse_next(input)?.unwrap_or(value)))
 }
 
 fn not_among<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Expected {
@@ -508,12 +540,15 @@ fn attribute(input: &mut &str) -> ModalResult<Attribute> {
     let name = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_');
     let name: &str = terminated(name, '=').parse_next(input)?;
     let value = cut_err(attribute_value)
-        .context(expected("a value: an integer, `[integers]`, a number with a point, or a \"string\""))
+        .context(expected("a value: an integer, `[integers]`, a number with a point, a \"string\", or a tensor `type[dims]{elements}`"))
         .parse_next(input)?;
     Ok(Attribute { name: name.to_owned(), value })
 }
 
 fn attribute_value(input: &mut &str) -> ModalResult<AttributeValue> {
+    if is_operand(input) {
+        return operand.map(|operand| AttributeValue::Tensor(operand.tensor())).parse_next(input);
+    }
     let value_end = || peek(alt((space1, eof, ";")));
     alt((
         terminated(dec_int, value_end()).map(AttributeValue::Int),

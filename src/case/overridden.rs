@@ -1,9 +1,9 @@
 //! What an initializer holds that is the default of a graph input which is fed.
 
-use super::Single;
 use super::contents::own_bits;
-use crate::operator::{Expectation, Role};
-use crate::tensor::{Elements, Strings, Tensor, product};
+use super::{Operand, Single};
+use crate::operator::{Expectation, Role, Types};
+use crate::tensor::{ElementType, Elements, Strings, Tensor, mask, product};
 
 impl Single {
     /// What the initializer of an operand holds that overrides it: a tensor of the same type and dims, so that a runtime
@@ -11,33 +11,44 @@ impl Single {
     pub fn overridden(&self, place: usize) -> Option<Tensor> {
         let tensors = &self.tensors();
         let fed = tensors.get(place)?.as_ref()?;
-        let role = self.version().and_then(|version| version.inputs.get(place)).map(|spec| spec.role);
-        match (role, fed.int64s()) {
-            (Some(Role::TargetShape), Some(target)) => Some(self.other_target(place, tensors, fed, &target)),
-            _ => Some(complement(fed)),
+        let types = self.version().and_then(|version| version.input(place)).map(|spec| spec.types);
+        let is_of_type = fed.element_type() == ElementType::Int64 || types == Some(Types::Index);
+        let is_parameter = self.is_parameter(place) && is_of_type;
+        match self.operands[place].as_ref().filter(|_| is_parameter).and_then(Operand::numbers) {
+            Some(numbers) => Some(self.other_parameter(place, tensors, fed, &numbers)),
+            None => Some(complement(fed)),
         }
     }
 
-    /// Another target shape that the data can take, so that nobody can refuse the model for its default. The one that is
+    /// Another parameter with which the call is valid, so that nobody can refuse the model for its default. The one that is
     /// fed, if there is none.
-    fn other_target(&self, place: usize, tensors: &[Option<Tensor>], fed: &Tensor, target: &[i64]) -> Tensor {
+    fn other_parameter(&self, place: usize, tensors: &[Option<Tensor>], fed: &Tensor, numbers: &[i64]) -> Tensor {
         let count = self.data().and_then(|data| i64::try_from(product(data.dims.iter().copied())?).ok());
+        let is_target = self.role(place) == Role::TargetShape;
         let all_at = |at: usize| {
             let mut target = vec![1; fed.len()];
             *target.get_mut(at)? = count?;
             Some(target)
         };
-        let reversed = target.iter().rev().copied().collect();
-        let candidates = [all_at(0), all_at(fed.len().wrapping_sub(1)), Some(reversed)];
+        let reversed = numbers.iter().rev().copied().collect();
+        let alike = |number: i64| (!is_target).then(|| vec![number; fed.len()]);
+        let of_target = |at: usize| all_at(at).filter(|_| is_target);
+        let last = fed.len().wrapping_sub(1);
+        let candidates = [of_target(0), of_target(last), Some(reversed), alike(0), alike(1), alike(2), alike(-1)];
         let demanded = |target: &Tensor| {
             let mut tensors = tensors.to_vec();
             tensors[place] = Some(target.clone());
-            self.operator.evaluate(self.opset, &self.attributes, &tensors)
+            self.operator.evaluate(self.opset, &self.attributes, &tensors, self.outputs)
         };
         let own = demanded(fed);
         let is_other = |target: &Tensor| matches!(demanded(target), other @ Expectation::Defined(_) if other != own);
         let candidates = candidates.into_iter().flatten();
-        let mut shaped = candidates.filter_map(|target| Tensor::vector(&target).with_dims(fed.dims().to_vec()).ok());
+        let of_numbers = |numbers: Vec<i64>| {
+            let low = mask(fed.element_type().bits());
+            let bits = numbers.into_iter().map(|number| u128::from(number.cast_unsigned()) & low);
+            Tensor::from_element_bits(fed.element_type(), fed.dims().to_vec(), bits).ok()
+        };
+        let mut shaped = candidates.filter_map(of_numbers);
         shaped.find(is_other).unwrap_or_else(|| fed.clone())
     }
 }
@@ -65,7 +76,7 @@ fn other_string(string: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::case::Case;
-    use crate::tensor::{Difference, ElementType, differences};
+    use crate::tensor::{Difference, differences};
 
     fn overridden(line: &str, place: usize) -> (Tensor, Tensor) {
         let case: Single = line.parse::<Case>().unwrap().single().unwrap(); // line.parse().unwrap();

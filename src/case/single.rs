@@ -1,8 +1,8 @@
 //! A case of one node, as the code sees it that is about one operator: its operands are in the order of its inputs.
 
 use super::{Case, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Attribute, Operator, Version};
-use crate::tensor::Tensor;
+use crate::operator::{Attribute, Operator, Role, Version};
+use crate::tensor::{ElementType, Tensor};
 
 /// One call of one operator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -13,12 +13,14 @@ pub struct Single {
     pub attributes: Vec<Attribute>,
     /// `None` is an operand left out by the empty name.
     pub operands: Vec<Option<Operand>>,
+    /// How many outputs the node names.
+    pub outputs: usize,
 }
 
 impl From<Single> for Case {
     /// The graph of the node, whose output is the only one, of declared rank.
     fn from(single: Single) -> Case {
-        let Single { operator, opset, attributes, operands } = single;
+        let Single { operator, opset, attributes, operands, outputs } = single;
         let mut sources = Vec::with_capacity(operands.len());
         let mut input = |operand: Option<Operand>| {
             operand.map(|operand| {
@@ -27,7 +29,7 @@ impl From<Single> for Case {
             })
         };
         let inputs = operands.into_iter().map(&mut input).collect();
-        let node = Node { operator, attributes, inputs, shown: Shown::Output(Declares::Symbolic) };
+        let node = Node { operator, attributes, inputs, outputs, shown: Shown::Output(Declares::Symbolic) };
         Case { opset, sources, nodes: vec![node], passed: vec![], before: vec![] }
     }
 }
@@ -38,24 +40,34 @@ pub struct Call<'a> {
     pub operator: &'static Operator,
     /// `None` if the operator did not exist by then.
     pub version: Option<&'static Version>,
-    /// The first operand, which is the tensor that is worked on, unless it is left out.
+    /// The operand that is the data, unless it is left out or there is none.
     pub data: Option<&'a Operand>,
+    /// The type that the type variable T stands for: that of the data, or else of the output.
+    pub element_type: Option<ElementType>,
 }
 
 impl Case {
     /// What it calls, if it has one node.
     pub fn call(&self) -> Option<Call<'_>> {
         let [node] = &self.nodes[..] else { return None };
-        let data = match node.inputs.first() {
+        let version = self.version(0);
+        let place = version.map_or(Some(0), Version::data_input);
+        let data = match place.and_then(|place| node.inputs.get(place)) {
             Some(Some(Value::Source(place))) => self.sources.get(*place),
             _ => None,
         };
-        Some(Call { operator: node.operator, version: self.version(0), data })
+        let element_type = match place {
+            Some(_) => data.map(|data| data.element_type),
+            None => node.operator.output_type(&node.attributes, None),
+        };
+        Some(Call { operator: node.operator, version, data, element_type })
     }
 
     /// The call that the case is, if it is nothing but that.
     pub fn single(&self) -> Option<Single> {
-        let [Node { operator, attributes, inputs, shown: Shown::Output(Declares::Symbolic) }] = &self.nodes[..] else {
+        let [Node { operator, attributes, inputs, outputs, shown: Shown::Output(Declares::Symbolic) }] =
+            &self.nodes[..]
+        else {
             return None;
         };
         let sources = inputs.iter().flatten().map(|&value| match value {
@@ -68,20 +80,22 @@ impl Case {
         }
         let mut sources = self.sources.iter().cloned();
         let operands = inputs.iter().map(|input| input.and_then(|_| sources.next())).collect();
-        Some(Single { operator, opset: self.opset, attributes: attributes.clone(), operands })
+        let attributes = attributes.clone();
+        Some(Single { operator, opset: self.opset, attributes, operands, outputs: *outputs })
     }
 
     /// A node by itself: what other nodes give to it, it has in a wiring. `None` if that is not known. `values` are what the
     /// nodes gave.
     pub fn alone(&self, node: usize, values: &[Vec<Tensor>], wiring: Wiring) -> Option<Single> {
-        let Node { operator, attributes, inputs, .. } = &self.nodes[node];
+        let Node { operator, attributes, inputs, outputs, .. } = &self.nodes[node];
         let operand = |value: Value| match value {
             Value::Source(place) => self.sources.get(place).cloned(),
             Value::Output { .. } => Some(Operand::of(value.tensor(&[], values)?, wiring)),
         };
         let operand = |input: &Option<Value>| input.map_or(Some(None), |value| operand(value).map(Some));
         let operands = inputs.iter().map(operand).collect::<Option<_>>()?;
-        Some(Single { operator, opset: self.opset, attributes: attributes.clone(), operands })
+        let attributes = attributes.clone();
+        Some(Single { operator, opset: self.opset, attributes, operands, outputs: *outputs })
     }
 
     /// Each node of a graph by itself: what others give to it, it is fed, or has as an initializer.
@@ -114,9 +128,25 @@ impl Single {
         format!("{}-{}", self.operator, self.since())
     }
 
-    /// The first operand, which is the tensor that is worked on, unless it is left out.
+    /// The place of the operand that is the data, if the operator has data.
+    pub fn data_place(&self) -> Option<usize> {
+        self.version().map_or(Some(0), Version::data_input)
+    }
+
+    /// The data, unless it is left out.
     pub fn data(&self) -> Option<&Operand> {
-        self.operands.first()?.as_ref()
+        self.operands.get(self.data_place()?)?.as_ref()
+    }
+
+    /// The same, to change it.
+    pub fn data_mut(&mut self) -> Option<&mut Operand> {
+        let place = self.data_place()?;
+        self.operands.get_mut(place)?.as_mut()
+    }
+
+    /// What the values of an operand are: those of one beyond what the operator declares are data.
+    pub fn role(&self, place: usize) -> Role {
+        self.version().and_then(|version| version.input(place)).map_or(Role::Data, |spec| spec.role)
     }
 
     /// The tensors of the operands, in order.

@@ -7,7 +7,7 @@ use super::campaign::{operator, stream};
 use crate::campaign::Source;
 use crate::case::Nodes;
 use crate::finding::Ledger;
-use crate::operator::{OPERATORS, Operator};
+use crate::operator::{DEFAULT_OPERATORS, Operator};
 
 /// Print the cases that a campaign of the same seed, operators and `--nodes` runs, one a line
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let operators = if arguments.operator.is_empty() { OPERATORS.to_vec() } else { arguments.operator.clone() };
+    let operators = if arguments.operator.is_empty() { DEFAULT_OPERATORS.to_vec() } else { arguments.operator.clone() };
     let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.nodes);
     let mut out = BufWriter::new(io::stdout().lock());
     for first in (0..arguments.cases).step_by(AT_A_TIME) {

@@ -12,7 +12,7 @@ use super::{Ending, align_right, table};
 use crate::campaign::{CellReport, Counts, CoverageReport, RuleReport, State, Subject};
 use crate::case::Wiring;
 use crate::files::{read_text, write_whole};
-use crate::operator::{OPERATORS, Rule};
+use crate::operator::{OPERATORS, Operator, Rule};
 use crate::tensor::ElementType;
 
 /// Show which operator versions, element types, rules and wirings the last campaign reached
@@ -192,7 +192,7 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
     let numbers = if runtime.is_some() { "the number of cases" } else { "how many of the runtimes agreed" };
     writeln!(to, "{}, by element type and operator version: a sign, and {numbers}.", capitalized(&view.name()))?;
     let by_name = by_name(report);
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().filter(|operator| is_shown(report, operator)) {
         let versions = operator.versions.iter().map(|version| format!("{}-{}", operator.name, version.since));
         let mut table = table([String::new()].into_iter().chain(versions));
         for element_type in ElementType::ALL {
@@ -217,6 +217,11 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
         table.trim_fmt()
     )?;
     write_summary(view, &mut to)
+}
+
+/// Whether a report has cells of an operator.
+fn is_shown(report: &CoverageReport, operator: &Operator) -> bool {
+    report.cells.iter().any(|cell| cell.operator == operator.name)
 }
 
 fn by_name(report: &CoverageReport) -> BTreeMap<(&str, u8, &str), &CellReport> {
@@ -277,7 +282,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     };
     let by_name = by_name(report);
     let mut operators = Vec::new();
-    for operator in OPERATORS {
+    for operator in OPERATORS.iter().filter(|operator| is_shown(report, operator)) {
         let mut rows = Vec::new();
         for element_type in ElementType::ALL {
             let mut cells = Vec::new();
@@ -444,7 +449,10 @@ mod tests {
     #[test]
     fn what_is_saved_can_be_read_again() {
         let report = mixed();
-        assert_eq!(report.cells.len(), OPERATORS.iter().map(|operator| operator.cells()).sum::<usize>());
+        assert_eq!(
+            report.cells.len(),
+            crate::operator::DEFAULT_OPERATORS.iter().map(|operator| operator.cells()).sum::<usize>()
+        );
         let folder = tempfile::tempdir().unwrap();
         save(&report, &folder.path().join("a/b")).unwrap();
         let text = fs::read_to_string(folder.path().join("a/b").join(FILE)).unwrap();

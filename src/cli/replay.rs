@@ -17,10 +17,13 @@ use crate::model::test_data;
 /// Run test data in the layout of ONNX on every runtime, with the stored outputs as one more witness
 ///
 /// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, as the backend tests of the `onnx`
-/// package. Models of Shape, Flatten, Reshape and Size are held to the specification, bit for bit; those of other operators to
-/// the stored outputs, where floating-point numbers may be a little off. What a runtime lacks is no finding. Backend tests whose
-/// result depends on chance or on the machine are counted and not run.
+/// package. Models of Shape, Flatten, Reshape, Size, Identity, Squeeze, Unsqueeze, Transpose, Expand, Tile, ConstantOfShape,
+/// Concat, Split, Slice, Gather, Cast (between integers), Pad, GatherElements, GatherND, DepthToSpace, SpaceToDepth and Trilu are
+/// held to the specification, bit for bit; those of other operators to the stored outputs, where floating-point numbers may be a
+/// little off. What a runtime lacks is no finding. Backend tests whose result depends on chance or on the machine are counted and
+/// not run.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::doc_markdown, reason = "it is shown as it is")]
 #[command(after_help = "Examples:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*\n  \
                         crosscheck replay onnx/backend/test/data --skip 'test_resize_*' --skip test_stft --atol 1e-4")]
 pub(super) struct Arguments {

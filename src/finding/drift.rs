@@ -282,7 +282,7 @@ impl Comparison {
                 drift.count += 1;
                 let call = case.call();
                 drift.versions.extend(call.and_then(|call| call.version).map(|version| version.since));
-                drift.types.extend(call.and_then(|call| call.data).map(|data| data.element_type));
+                drift.types.extend(call.and_then(|call| call.element_type));
                 drift.configurations.insert(configuration);
                 let size = |case: &Case| (case.to_string().len(), case.to_string());
                 if size(case) < size(&drift.case) {
@@ -433,6 +433,7 @@ mod tests {
         }
     }
 
+    const CASES: u64 = 2000;
     const LIMIT: Duration = Duration::from_secs(2);
 
     /// Compares a release that has some faults, and others when it is given little time, with one that has others.
@@ -441,8 +442,8 @@ mod tests {
             let own: Vec<Fault> = before.iter().chain(if time < LIMIT { hasty } else { &[] }).copied().collect();
             Ok([vec![with_faults(&own)?], vec![with_faults(after)?]])
         };
-        let source = Drawn(Generator::default());
-        let options = Options { source: &source, cases: 500, threads: 2, limit: LIMIT, open: &open };
+        let source = Drawn(Generator::new(vec!["Shape".parse().unwrap(), "Flatten".parse().unwrap()]));
+        let options = Options { source: &source, cases: CASES, threads: 2, limit: LIMIT, open: &open };
         compare(&options, &Stop::default(), &|_| {}).unwrap()
     }
 
@@ -476,7 +477,7 @@ mod tests {
     #[test]
     fn two_equal_releases_do_not_differ() {
         let same = compared(&[short_shape], &[], &[short_shape]);
-        assert!(same.drifts.is_empty() && same.cases == 500, "{:?}", same.drifts);
+        assert!(same.drifts.is_empty() && same.cases == CASES, "{:?}", same.drifts);
     }
 
     #[test]
@@ -484,7 +485,7 @@ mod tests {
         let found = compared(&[hangs_on_zero], &[], &[]);
         assert!(found.drifts.keys().all(|change| change.hanging() == Some(0)), "{:?}", found.drifts);
         // In the second the specification leaves room.
-        let vast = "Flatten@28 float[0,576460752303423489]";
+        let vast = "Flatten@28 float[576460752303423489,0]";
         assert_eq!(lines(&found), ["Newly fixed: Flatten@28 float[0]", &format!("Newly fixed: {vast}")]);
     }
 
@@ -496,11 +497,9 @@ mod tests {
             .iter()
             .map(|(change, drift)| format!("{}: {}", drift.case, found.fix_behind(change).is_some()))
             .collect();
-        let vast = "Flatten@28 float[0,576460752303423489]: true";
-        assert_eq!(
-            with_fix,
-            ["Flatten@28 bool[1]: false", "Flatten@28 bool[0]: true", "Flatten@28 float[0]: false", vast]
-        );
+        let vast = "Flatten@28 float[576460752303423489,0]: true";
+        let expected = ["Flatten@28 bool[1]: false", "Flatten@28 bool[0]: true", "Flatten@28 float[0]: false", vast];
+        assert!(expected.iter().all(|&line| with_fix.contains(&line.to_owned())), "{with_fix:?}");
     }
 
     #[test]

@@ -63,9 +63,16 @@ impl Extent {
         let versions = versions.collect();
         let listed = case.version(0).map_or(&[][..], |version| version.element_types);
         let types = listed.iter().map(|&element_type| {
-            let mut changed = case.clone();
-            changed.sources.iter_mut().take(1).for_each(|data| data.retype(element_type));
-            (element_type, shown(&changed))
+            let retyped = case.single().map(|mut single| {
+                single.retype_data(element_type);
+                Case::from(single)
+            });
+            let retyped = retyped.unwrap_or_else(|| {
+                let mut changed = case.clone();
+                changed.sources.iter_mut().take(1).for_each(|data| data.retype(element_type));
+                changed
+            });
+            (element_type, shown(&retyped))
         });
         let types = types.collect();
         // What a runtime does with an invalid model is held against it only where nothing else shows the mismatch.

@@ -175,7 +175,7 @@ impl Ledger {
         let alike = |known: &&Known| known.may_show_on(id) && known.signature.is_of(mismatch);
         let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
         let features = Features::of(case);
-        let element_type = |case: &Case| Some(case.call()?.data?.element_type);
+        let element_type = |case: &Case| case.call()?.element_type;
         let with_that_type =
             |known: &Known| variations(&known.case()).into_iter().find(|own| element_type(own) == element_type(case));
         let is_it = |known: &&&Known| known.features(&known.case()).are_within(&features);
@@ -275,7 +275,7 @@ fn variations(case: &Case) -> Vec<Case> {
     let types = ElementType::ALL.into_iter().filter(|&element_type| element_type != data.element_type);
     let cases = types.map(|element_type| {
         let mut other = single.clone();
-        other.operands[0].iter_mut().for_each(|data| data.retype(element_type));
+        other.retype_data(element_type);
         other.into()
     });
     cases.collect()

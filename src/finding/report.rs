@@ -259,6 +259,7 @@ impl ExpectationReport {
                 let answers = tolerated.iter().map(|answer| match answer {
                     Answer::Outputs(outputs) => text(outputs),
                     Answer::Refusal => "refusal".to_owned(),
+                    Answer::Any => "any answer".to_owned(),
                 });
                 ("unspecified", answers.collect())
             }

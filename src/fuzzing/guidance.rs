@@ -53,7 +53,7 @@ impl Observation {
         others.extend(reactions.iter().map(|reaction| number((name, version, reaction))));
         Observation {
             outcomes: number((name, kind, rule, &reactions)),
-            cell: number((name, version, call.and_then(|call| call.data).map(|data| data.element_type))),
+            cell: number((name, version, call.and_then(|call| call.element_type))),
             others,
         }
     }

@@ -24,7 +24,7 @@ use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
-use crate::operator::{OPERATORS, Version};
+use crate::operator::{OPERATORS, Role};
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
@@ -207,13 +207,16 @@ fn takes(target: &str, case: &Case) -> bool {
     target == ANY || case.nodes.iter().all(|node| node.operator.name.eq_ignore_ascii_case(target))
 }
 
-/// Whether a node takes a computed target shape, which may have as many entries as another asks for elements. onnxruntime infers
+/// Whether a node takes a computed parameter, which may have as many entries as another asks for elements. onnxruntime infers
 /// a dim for each while it loads the model, before it sees that there are not so many, and so takes gigabytes. In a campaign
 /// it does so in a process of its own.
 fn may_ask_for_a_vast_rank(case: &Case) -> bool {
     let takes_computed = |(place, node): (usize, &Node)| {
-        let target = case.version(place).and_then(Version::target_input);
-        target.is_some_and(|input| node.is_computed(input))
+        let is_parameter = |input: usize| {
+            let spec = case.version(place).and_then(|version| version.input(input));
+            spec.is_some_and(|spec| spec.role != Role::Data)
+        };
+        (0..node.inputs.len()).any(|input| is_parameter(input) && node.is_computed(input))
     };
     let elements = |entries: Vec<i64>| {
         let sizes = entries.into_iter().map(i64::unsigned_abs).filter(|&size| size > 1);

@@ -13,7 +13,7 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use crate::case::{Case, Declared, Declares, Encoding, Fed, Operand, Shown, Value, Wiring};
-use crate::operator::{Attribute, AttributeValue};
+use crate::operator::{Arity, Attribute, AttributeValue, InputSpec};
 use crate::tensor::{ElementType, Tensor};
 use proto::{
     AttributeProto, Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto,
@@ -169,29 +169,26 @@ impl Part {
                         r#type: Some(attribute_type::TENSOR),
                         ..AttributeProto::default()
                     };
-                    graph.node.push(node("Constant", vec![], name, vec![value]));
+                    graph.node.push(node("Constant", vec![], std::slice::from_ref(name), vec![value]));
                 }
             }
         }
-        let outlets = case.outlets(tensors);
-        for ((node, outlet), output) in case.nodes.iter().zip(outlets).zip(&names.nodes) {
+        for ((node, outlets), outputs) in case.nodes.iter().zip(case.outlets(tensors)).zip(&names.nodes) {
             let input =
                 |input: &Option<Value>| input.map_or_else(String::new, |value| names.of_value(value).to_owned());
             let attributes = node.attributes.iter().map(attribute).collect();
-            graph.node.push(self::node(
-                node.operator.name,
-                node.inputs.iter().map(input).collect(),
-                output,
-                attributes,
-            ));
-            let info = |declares: Declares| {
-                let shape = outlet.dims(declares).map(|dims| declared_shape(output, &dims, declares));
-                value_info(output, outlet.element_type, shape)
-            };
-            match node.shown {
-                Shown::Hidden => {}
-                Shown::Info(declares) => graph.value_info.push(info(declares)),
-                Shown::Output(declares) => graph.output.push(info(declares)),
+            let inputs = node.inputs.iter().map(input).collect();
+            graph.node.push(self::node(node.operator.name, inputs, outputs, attributes));
+            for (outlet, output) in outlets.iter().zip(outputs) {
+                let info = |declares: Declares| {
+                    let shape = outlet.dims(declares).map(|dims| declared_shape(output, &dims, declares));
+                    value_info(output, outlet.element_type, shape)
+                };
+                match node.shown {
+                    Shown::Hidden => {}
+                    Shown::Info(declares) => graph.value_info.push(info(declares)),
+                    Shown::Output(declares) => graph.output.push(info(declares)),
+                }
             }
         }
         for &place in &case.passed {
@@ -222,39 +219,51 @@ impl Part {
 /// The names of the values of a case.
 struct Names {
     sources: Vec<String>,
-    nodes: Vec<String>,
+    /// Of the outputs of each node.
+    nodes: Vec<Vec<String>>,
 }
 
 impl Names {
     /// In a case of one node, a source has the name of its input, as the operator gives it.
     fn of(case: &Case, prefix: &str) -> Names {
         if let [node] = &case.nodes[..] {
-            let specs = case.version(0).map_or(&[][..], |version| version.inputs);
+            let spec = |index: usize| case.version(0).and_then(|version| version.input(index));
             let name = |place: usize| {
                 let index = node.inputs.iter().position(|input| *input == Some(Value::Source(place)));
                 // What the node does not take has a name that no input has.
                 let Some(index) = index else { return format!("{prefix}source{place}") };
-                specs
-                    .get(index)
-                    .map_or_else(|| format!("{prefix}input_{index}"), |spec| format!("{prefix}{}", spec.name))
+                match spec(index) {
+                    None => format!("{prefix}input_{index}"),
+                    Some(InputSpec { name, arity: Arity::Variadic, .. }) => format!("{prefix}{name}_{index}"),
+                    Some(spec) => format!("{prefix}{}", spec.name),
+                }
             };
             return Names {
                 sources: (0..case.sources.len()).map(name).collect(),
-                nodes: vec![format!("{prefix}output")],
+                nodes: vec![outputs(format!("{prefix}output"), node.outputs)],
             };
         }
         Names {
             sources: (0..case.sources.len()).map(|place| format!("{prefix}source{place}")).collect(),
-            nodes: (0..case.nodes.len()).map(|place| format!("{prefix}node{place}")).collect(),
+            nodes: (0..)
+                .zip(&case.nodes)
+                .map(|(at, node)| outputs(format!("{prefix}node{at}"), node.outputs))
+                .collect(),
         }
     }
 
     fn of_value(&self, value: Value) -> &str {
         match value {
             Value::Source(place) => &self.sources[place],
-            Value::Output { node, .. } => &self.nodes[node],
+            Value::Output { node, output } => &self.nodes[node][output],
         }
     }
+}
+
+/// The names of so many outputs of a node: the first has the name of the node.
+fn outputs(node: String, count: usize) -> Vec<String> {
+    let others: Vec<String> = (1..count).map(|output| format!("{node}_{output}")).collect();
+    [node].into_iter().chain(others).collect()
 }
 
 /// The dims of a value that a node gives, as far as they are known, as they are declared.
@@ -270,11 +279,11 @@ fn declared_shape(name: &str, dims: &[Option<i64>], declares: Declares) -> Tenso
     TensorShapeProto { dim: dims.iter().enumerate().map(dim).collect() }
 }
 
-fn node(op_type: &str, input: Vec<String>, output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
+fn node(op_type: &str, input: Vec<String>, output: &[String], attribute: Vec<AttributeProto>) -> NodeProto {
     NodeProto {
         input,
-        output: vec![output.to_owned()],
-        name: Some(format!("{op_type}_{output}")),
+        output: output.to_vec(),
+        name: output.first().map(|output| format!("{op_type}_{output}")),
         op_type: Some(op_type.to_owned()),
         attribute,
         domain: None,
@@ -300,6 +309,10 @@ fn attribute(attribute: &Attribute) -> AttributeProto {
             proto.s = Some(text.clone().into_bytes());
             attribute_type::STRING
         }
+        AttributeValue::Tensor(tensor) => {
+            proto.t = Some(tensor_proto::write("", tensor, Encoding::Raw));
+            attribute_type::TENSOR
+        }
     });
     proto
 }
@@ -312,6 +325,7 @@ pub fn read_attribute(proto: &AttributeProto) -> Option<Attribute> {
         attribute_type::INTS => AttributeValue::Ints(proto.ints.clone()),
         attribute_type::FLOAT => AttributeValue::Float(proto.f.unwrap_or(0.0).to_bits()),
         attribute_type::STRING => AttributeValue::String(String::from_utf8(proto.s.clone().unwrap_or_default()).ok()?),
+        attribute_type::TENSOR => AttributeValue::Tensor(tensor_proto::read(proto.t.as_ref()?).ok()?),
         _ => return None,
     };
     Some(Attribute { name: proto.name.clone().unwrap_or_default(), value })

@@ -1,7 +1,8 @@
 //! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
 
 use super::{
-    AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Text, Topic, Version, int,
+    Aim, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text,
+    Topic, Version, always, boundary_axes, int, since, until,
 };
 use crate::tensor::{ElementType, Tensor, product};
 
@@ -17,12 +18,23 @@ pub(super) static FLATTEN: Operator = Operator {
         version(24, ElementType::Float8e8m0),
         version(25, ElementType::Uint2),
     ],
-    rules: &[Rule::AXIS_RANGE, Rule::NEGATIVE_AXIS, Rule::SCALAR_AXIS],
+    rules: &[
+        always(Rule::AXIS_RANGE).in_words_of(Rule::NEGATIVE_AXIS, NEGATIVE_AXIS_SINCE - 1),
+        until(NEGATIVE_AXIS_SINCE - 1, Rule::NEGATIVE_AXIS),
+        until(NEGATIVE_AXIS_SINCE - 1, Rule::SCALAR_AXIS).in_words_of(Rule::NEGATIVE_AXIS, u8::MAX),
+        since(NEGATIVE_AXIS_SINCE, Rule::SCALAR_AXIS).in_words_of(Rule::AXIS_RANGE, u8::MAX),
+    ],
     catalogue: include_str!("../../corpus/catalogue/flatten.txt"),
+    purpose: &[(
+        1,
+        "If input tensor has shape (d_0, d_1, ... d_n) then the output will have shape (d_0 X d_1 ... d_(axis-1), \
+         d_axis X d_(axis+1) ... X dn).",
+    )],
     execute,
+    draw,
     output_rank: |_| Some(2),
     output_dims: |attributes, dims| matrix(dims, int(attributes, AXIS).unwrap_or(DEFAULT)),
-    output_type: None,
+    output_type: OutputType::Data,
 };
 
 const AXIS: &str = "axis";
@@ -31,15 +43,48 @@ const AXIS: &str = "axis";
 const DEFAULT: i64 = 1;
 
 /// The version that brought axes that count from the back.
-pub(crate) const NEGATIVE_AXIS_SINCE: u8 = 11;
+const NEGATIVE_AXIS_SINCE: u8 = 11;
 
 const fn version(since: u8, last: ElementType) -> Version {
-    Version {
-        since,
-        element_types: ElementType::up_to(last),
-        attributes: &[AttributeSpec { name: AXIS, kind: AttributeKind::Int, role: Role::Axis }],
-        inputs: &[InputSpec { name: "input", role: Role::Data }],
+    const ATTRIBUTES: &[AttributeSpec] = &[AttributeSpec::new(AXIS, AttributeKind::Int, Role::Axis)];
+    const INPUTS: &[InputSpec] = &[InputSpec::data("input")];
+    Version::new(since, ElementType::up_to(last), ATTRIBUTES, INPUTS)
+}
+
+fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
+    match d.aim {
+        Aim::Break(Rule::SCALAR_AXIS) => d.dims.clear(),
+        Aim::Break(Rule::AXIS_RANGE | Rule::NEGATIVE_AXIS) => d.need_axis()?,
+        _ => {}
     }
+    d.int(AXIS, axis)?;
+    d.data();
+    Ok(())
+}
+
+fn axis(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
+    let (rank, may_be_negative) = (d.rank(), d.since() >= NEGATIVE_AXIS_SINCE);
+    let lowest = if may_be_negative { -rank } else { 0 };
+    let breaks = |axis: &i64| match d.aim {
+        Aim::Break(Rule::NEGATIVE_AXIS) => *axis < 0,
+        Aim::Break(Rule::SCALAR_AXIS) => *axis > 0 || may_be_negative && *axis < 0,
+        _ => *axis > rank || may_be_negative && *axis < -rank,
+    };
+    let broken: Vec<i64> = boundary_axes(rank).into_iter().filter(breaks).collect();
+    // Without an axis it is 1.
+    let is_there = match d.aim {
+        Aim::Break(Rule::SCALAR_AXIS) => d.ratio(3, 4)?,
+        Aim::Break(Rule::AXIS_RANGE | Rule::NEGATIVE_AXIS) => true,
+        Aim::Wild => d.ratio(4, 5)?,
+        _ => rank == 0 || d.ratio(4, 5)?,
+    };
+    let value = match d.aim {
+        _ if !is_there => return Ok(None),
+        Aim::Break(Rule::SCALAR_AXIS | Rule::AXIS_RANGE | Rule::NEGATIVE_AXIS) => d.choose(&broken)?,
+        Aim::Wild => d.any_axis()?,
+        _ => d.between(lowest, rank)?,
+    };
+    Ok(Some(value))
 }
 
 impl Rule {

@@ -4,26 +4,80 @@
 //! arity, the declared attributes, the listed element types - is checked here, so an operator's own file holds only what
 //! is special about it. No code or result of a runtime under test takes part in any of this.
 
+mod axes;
+mod blocks;
+mod cast;
+mod concat;
+mod constant_of_shape;
+mod depth_to_space;
+mod draw;
+mod expand;
 mod flatten;
+mod gather;
+mod gather_elements;
+mod gather_nd;
+mod identity;
+mod indices;
+mod pad;
 mod reshape;
 mod rule;
 mod shape;
 mod size;
+mod slice;
 #[cfg(test)]
 mod sonnx;
+mod space_to_depth;
+mod split;
+mod squeeze;
+mod tile;
+mod transpose;
+mod trilu;
+mod unsqueeze;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-pub(crate) use flatten::NEGATIVE_AXIS_SINCE;
+use arbitrary::Unstructured;
+
+pub(crate) use draw::{
+    Aim, Data, Drawing, Drawn, Given, MAX_DRAWN, boundary_axes, boundary_sizes, dims, dims_of_rank, rank,
+};
 pub use rule::{Rule, Text, Topic};
+use rule::{When, always, between, since, until};
 
 use crate::tensor::{ElementType, Tensor, product};
 
-/// Every operator under test.
-pub static OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE, &size::SIZE];
+/// Every operator that is known.
+pub static OPERATORS: &[&Operator] = &[
+    &shape::SHAPE,
+    &flatten::FLATTEN,
+    &reshape::RESHAPE,
+    &size::SIZE,
+    &identity::IDENTITY,
+    &squeeze::SQUEEZE,
+    &unsqueeze::UNSQUEEZE,
+    &transpose::TRANSPOSE,
+    &expand::EXPAND,
+    &tile::TILE,
+    &constant_of_shape::CONSTANT_OF_SHAPE,
+    &concat::CONCAT,
+    &split::SPLIT,
+    &slice::SLICE,
+    &gather::GATHER,
+    &cast::CAST,
+    &pad::PAD,
+    &gather_elements::GATHER_ELEMENTS,
+    &gather_nd::GATHER_ND,
+    &depth_to_space::DEPTH_TO_SPACE,
+    &space_to_depth::SPACE_TO_DEPTH,
+    &trilu::TRILU,
+];
+
+/// The operators of which cases are drawn unless others are named: what the runtimes under test do wrong with these is in the
+/// ledger of known issues.
+pub static DEFAULT_OPERATORS: &[&Operator] = &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE, &size::SIZE];
 
 /// The name of an operator under test.
 pub type OperatorName = &'static str;
@@ -40,18 +94,33 @@ pub struct Operator {
     pub name: &'static str,
     /// Oldest first.
     pub versions: &'static [Version],
-    /// The rules that only calls of this operator can break or leave open, beside those on the form of any node.
-    pub rules: &'static [Rule],
+    /// The rules that only calls of this operator can break or leave open, beside those on the form of any node, and the
+    /// versions that have them.
+    rules: &'static [When],
     /// Its edge cases, one a line in the notation of cases, each with what is demanded of it.
     pub catalogue: &'static str,
+    /// What it is for, in the words of its document, by the version from which on they stand there, the newest first.
+    purpose: &'static [(u8, &'static str)],
     /// What the specification demands of a call that is well-formed: see [`Operator::evaluate`].
     execute: fn(&Call) -> Expectation,
-    /// The rank of the output as far as the call alone shows it, without looking at what it computes.
+    /// Draws a call: see [`Drawing`].
+    draw: fn(&mut Drawing) -> arbitrary::Result<()>,
+    /// The rank of the outputs as far as the call alone shows it, without looking at what it computes.
     output_rank: fn(&Call) -> Option<usize>,
-    /// The dims of the output, as far as they follow from the attributes and the dims of the first input.
+    /// The dims of the output, as far as they follow from the attributes and the dims of the data.
     output_dims: fn(&[Attribute], &[i64]) -> Option<Vec<i64>>,
-    /// The element type of the output, where it is computed and not moved from the first input.
-    output_type: Option<ElementType>,
+    output_type: OutputType,
+}
+
+/// The element type of the outputs of an operator.
+#[derive(Clone, Copy, Debug)]
+pub enum OutputType {
+    /// That of the data, whose elements it moves.
+    Data,
+    /// int64: it computes with dims.
+    Int64,
+    /// What the attributes say.
+    Attribute(fn(&[Attribute]) -> Option<ElementType>),
 }
 
 /// A version of an operator: what holds from one opset until the next version.
@@ -59,45 +128,142 @@ pub struct Operator {
 pub struct Version {
     /// The opset that brought it.
     pub since: u8,
-    /// The types of the first input, in the order of [`ElementType::ALL`].
+    /// What the type variable T stands for: the types of the data, or, where there is none, of the output.
     pub element_types: &'static [ElementType],
     pub attributes: &'static [AttributeSpec],
     pub inputs: &'static [InputSpec],
+    /// Whether it has as many outputs as a node names, and not just one.
+    pub has_outputs: bool,
 }
 
 impl Version {
+    /// A version with one output.
+    const fn new(
+        since: u8,
+        element_types: &'static [ElementType],
+        attributes: &'static [AttributeSpec],
+        inputs: &'static [InputSpec],
+    ) -> Version {
+        Version { since, element_types, attributes, inputs, has_outputs: false }
+    }
+
+    /// The place of the data: of the first input whose elements are moved or counted.
+    pub fn data_input(&self) -> Option<usize> {
+        self.inputs.iter().position(|spec| spec.role == Role::Data)
+    }
+
+    /// The input at a place; a variadic one, which is the last, goes on.
+    pub fn input(&self, place: usize) -> Option<&'static InputSpec> {
+        self.inputs.get(place).or_else(|| self.inputs.last().filter(|last| last.arity == Arity::Variadic))
+    }
+
     /// The place of the input with the target shape, if it has one.
     pub fn target_input(&self) -> Option<usize> {
         self.inputs.iter().position(|spec| spec.role == Role::TargetShape)
     }
+
+    /// The place of the first input whose values decide about the output.
+    pub fn parameter(&self) -> Option<usize> {
+        self.inputs.iter().position(|spec| spec.role != Role::Data)
+    }
+
+    /// The fewest inputs that a node has, and the most.
+    pub fn input_counts(&self) -> (usize, usize) {
+        let least = self.inputs.iter().rposition(|spec| spec.arity != Arity::Optional).map_or(0, |place| place + 1);
+        let is_variadic = self.inputs.iter().any(|spec| spec.arity == Arity::Variadic);
+        (least, if is_variadic { usize::MAX } else { self.inputs.len() })
+    }
 }
 
-/// An attribute that a version declares. No operator has a required one.
+/// An attribute that a version declares.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AttributeSpec {
     pub name: &'static str,
     pub kind: AttributeKind,
     pub role: Role,
+    pub is_required: bool,
 }
 
-/// An input that a version declares. No operator has an optional one.
+impl AttributeSpec {
+    /// An optional one.
+    const fn new(name: &'static str, kind: AttributeKind, role: Role) -> AttributeSpec {
+        AttributeSpec { name, kind, role, is_required: false }
+    }
+
+    const fn required(self) -> AttributeSpec {
+        AttributeSpec { is_required: true, ..self }
+    }
+}
+
+/// An input that a version declares.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InputSpec {
     pub name: &'static str,
+    pub types: Types,
+    pub arity: Arity,
     pub role: Role,
 }
 
-/// What an attribute or input is for, which tells a generator what values are of interest.
+/// The types that an input may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Types {
+    /// The type variable T: one type for all of these inputs.
+    T,
+    /// The type variable Tind: int32 or int64, the same for all of these inputs.
+    Index,
+    /// Any: the operator itself says which it can do with.
+    Any,
+    /// int64; any other breaks this rule.
+    Int64(Rule),
+}
+
+/// How many inputs it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    One,
+    /// It may be left out: by the empty name, or at the end by no name.
+    Optional,
+    /// At least one. It is the last.
+    Variadic,
+}
+
+impl InputSpec {
+    const fn data(name: &'static str) -> InputSpec {
+        InputSpec { name, types: Types::T, arity: Arity::One, role: Role::Data }
+    }
+
+    /// An int64 tensor whose values decide about the output.
+    const fn int64(name: &'static str, role: Role) -> InputSpec {
+        InputSpec { name, types: Types::Int64(Rule::PARAMETER_TYPE), arity: Arity::One, role }
+    }
+
+    /// An int32 or int64 tensor whose values decide about the output.
+    const fn index(name: &'static str, role: Role) -> InputSpec {
+        InputSpec { name, types: Types::Index, arity: Arity::One, role }
+    }
+
+    const fn optional(self) -> InputSpec {
+        InputSpec { arity: Arity::Optional, ..self }
+    }
+}
+
+/// What the values of an attribute or input are, which tells what of them is of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The tensor that is worked on, of any type that the version lists.
+    /// Elements that are moved or counted, of any type that the version lists.
     Data,
     /// Counts axes of the data, from the back when negative.
     Axis,
     /// 0 or 1.
     Flag,
-    /// The dims asked for; as an input, an int64 tensor of rank 1.
+    /// The dims asked for, which may be inferred or copied.
     TargetShape,
+    /// Counts elements or copies; of a list, for each axis.
+    Sizes,
+    /// Counts elements along an axis, from the back when negative.
+    Bound,
+    /// Chooses among few.
+    Choice,
     /// Declared, but without effect.
     Ignored,
 }
@@ -109,6 +275,7 @@ pub enum AttributeKind {
     Ints,
     Float,
     String,
+    Tensor,
 }
 
 /// An attribute of a node. A node may carry one that its operator does not have, or one twice.
@@ -125,6 +292,7 @@ pub enum AttributeValue {
     /// The bits of a 32-bit float, so that values compare with `==`.
     Float(u32),
     String(String),
+    Tensor(Tensor),
 }
 
 impl AttributeValue {
@@ -134,6 +302,7 @@ impl AttributeValue {
             AttributeValue::Ints(_) => AttributeKind::Ints,
             AttributeValue::Float(_) => AttributeKind::Float,
             AttributeValue::String(_) => AttributeKind::String,
+            AttributeValue::Tensor(_) => AttributeKind::Tensor,
         }
     }
 }
@@ -145,6 +314,8 @@ pub struct Call<'a> {
     pub attributes: &'a [Attribute],
     /// `None` is an input given by the empty name, which leaves it out.
     pub inputs: &'a [Option<Tensor>],
+    /// How many outputs the node names, at least one.
+    pub outputs: usize,
 }
 
 /// What the specification demands of a call.
@@ -165,6 +336,8 @@ pub enum Expectation {
 pub enum Answer {
     Outputs(Vec<Tensor>),
     Refusal,
+    /// Any outputs.
+    Any,
 }
 
 impl Expectation {
@@ -207,6 +380,28 @@ impl Expectation {
         }
     }
 
+    /// The expectation of a call that the texts leave to whoever runs it: any answer, or a refusal.
+    fn anything(rule: Rule) -> Expectation {
+        Expectation::unspecified(rule, [Answer::Any, Answer::Refusal])
+    }
+
+    /// The expectation of a call whose output is vast: where no memory holds it, to refuse it; else nothing that is judged here.
+    fn vast(dims: &[i64]) -> Expectation {
+        match product(dims.iter().copied()) {
+            Some(count) if count < TOO_MANY => Expectation::anything(Rule::VAST_ANSWER),
+            _ => Expectation::reject(Rule::VAST_ANSWER),
+        }
+    }
+
+    /// The expectation of a call of which no text says whether it is valid: to refuse it, or what the reading with this
+    /// expectation gives. What that reading refuses is to be refused.
+    fn or_refusal(self, rule: Rule) -> Expectation {
+        match self {
+            Expectation::Reject { .. } => self,
+            open => Expectation::unspecified(rule, [Answer::Refusal].into_iter().chain(open.into_answers())),
+        }
+    }
+
     /// All that is acceptable in a call with this expectation, each once.
     fn into_answers(self) -> Vec<Answer> {
         match self {
@@ -244,13 +439,22 @@ impl Operator {
         self.versions.iter().map(|version| version.element_types.len()).sum()
     }
 
-    /// Whether it computes its output, rather than moving the elements of its first input.
+    /// Whether its output is of its own type, rather than elements of its data.
     pub fn computes(&self) -> bool {
-        self.output_type.is_some()
+        !matches!(self.output_type, OutputType::Data)
     }
 
-    /// The dims of the output, as far as they follow from the attributes and the dims of the first input; the call need not be
-    /// valid.
+    /// Whether a node of some version of it may have several outputs.
+    pub fn has_outputs(&self) -> bool {
+        self.versions.iter().any(|version| version.has_outputs)
+    }
+
+    /// Whether it answers with numbers of its own about the dims of its data.
+    pub fn measures(&self) -> bool {
+        matches!(self.output_type, OutputType::Int64)
+    }
+
+    /// The dims of the output, as far as they follow from the attributes and the dims of the data; the call need not be valid.
     pub fn output_dims(&self, attributes: &[Attribute], dims: &[i64]) -> Option<Vec<i64>> {
         (self.output_dims)(attributes, dims)
     }
@@ -260,12 +464,77 @@ impl Operator {
         self.versions.iter().rev().find(|v| v.since <= opset)
     }
 
-    /// What the specification demands of a node of this operator at an opset.
-    pub fn evaluate(&self, opset: u8, attributes: &[Attribute], inputs: &[Option<Tensor>]) -> Expectation {
+    /// What it is for, in the words of the document of the version that holds at an opset.
+    pub fn purpose(&self, opset: u8) -> &'static str {
+        self.purpose.iter().find(|(since, _)| *since <= opset).map_or("", |(_, text)| text)
+    }
+
+    /// The rules that only calls of this operator can break or leave open.
+    pub fn own_rules(&self) -> impl Iterator<Item = Rule> + use<> {
+        self.rules.iter().map(|when| when.rule)
+    }
+
+    /// The rule in whose words the document of a version says a rule.
+    pub fn words_of(&self, rule: Rule, since: u8) -> Rule {
+        let own = self.rules.iter().find(|when| when.rule == rule && when.versions.contains(&since));
+        let own = own.and_then(|when| when.words);
+        own.filter(|(last, _)| since <= *last).map_or(rule, |(_, words)| words)
+    }
+
+    /// The rules that a call of this version can break or be left open by.
+    pub fn rules_of(&self, version: &'static Version) -> impl Iterator<Item = Rule> + use<> {
+        let own = self.rules.iter().filter(|when| when.versions.contains(&version.since)).map(|when| when.rule);
+        Rule::FORM.iter().copied().filter(|rule| rule.is_of_form(version)).chain(own)
+    }
+
+    /// A call of a version. `data` are the type and dims of its data, if they are decided; the call may have others all the
+    /// same, where no such data will do.
+    ///
+    /// # Errors
+    /// None in practice: values that have run out are drawn as zeros.
+    pub(crate) fn draw(
+        &self,
+        u: &mut Unstructured,
+        version: &'static Version,
+        aim: Aim,
+        data: Option<Data>,
+    ) -> arbitrary::Result<Drawn> {
+        let mut drawing = Drawing::new(u, version, aim, data)?;
+        (self.draw)(&mut drawing)?;
+        drawing.finish()
+    }
+
+    /// Other inputs for a call whose attributes stay, and whose data has this type and these dims; `length` is the number of
+    /// entries of its first parameter.
+    ///
+    /// # Errors
+    /// None in practice: values that have run out are drawn as zeros.
+    pub(crate) fn draw_inputs(
+        &self,
+        u: &mut Unstructured,
+        version: &'static Version,
+        attributes: &[Attribute],
+        data: Data,
+        length: Option<usize>,
+    ) -> arbitrary::Result<Vec<Option<Given>>> {
+        let mut drawing = Drawing::new(u, version, Aim::Valid, Some(data))?;
+        drawing.fix(attributes, length);
+        (self.draw)(&mut drawing)?;
+        Ok(drawing.finish()?.inputs)
+    }
+
+    /// What the specification demands of a node of this operator at an opset, which names so many outputs.
+    pub fn evaluate(
+        &self,
+        opset: u8,
+        attributes: &[Attribute],
+        inputs: &[Option<Tensor>],
+        outputs: usize,
+    ) -> Expectation {
         let Some(version) = self.version_at(opset) else {
             return Expectation::reject(Rule::NOT_IN_OPSET);
         };
-        let call = Call { version, attributes, inputs };
+        let call = Call { version, attributes, inputs, outputs };
         let expectation = match call.malformed() {
             Some(rule) => return Expectation::reject(rule),
             None => (self.execute)(&call),
@@ -280,16 +549,19 @@ impl Operator {
         Expectation::unspecified(Rule::VAST_DIMS, answers)
     }
 
-    /// The type and rank to declare for the output: the type always, the rank as far as the node alone shows it.
-    pub fn declared_output(
-        &self,
-        opset: u8,
-        attributes: &[Attribute],
-        inputs: &[Option<Tensor>],
-    ) -> (ElementType, Option<usize>) {
-        let first = inputs.first().and_then(|t| t.as_ref().map(Tensor::element_type));
-        let rank = self.version_at(opset).and_then(|version| (self.output_rank)(&Call { version, attributes, inputs }));
-        (self.output_type.or(first).unwrap_or(ElementType::Float), rank)
+    /// The element type of the outputs of a node whose data is of a type, as far as it can be told.
+    pub fn output_type(&self, attributes: &[Attribute], data: Option<ElementType>) -> Option<ElementType> {
+        match self.output_type {
+            OutputType::Data => data,
+            OutputType::Int64 => Some(ElementType::Int64),
+            OutputType::Attribute(of) => of(attributes),
+        }
+    }
+
+    /// The rank of the outputs, as far as the node alone shows it.
+    pub fn output_rank(&self, opset: u8, attributes: &[Attribute], inputs: &[Option<Tensor>]) -> Option<usize> {
+        let version = self.version_at(opset)?;
+        (self.output_rank)(&Call { version, attributes, inputs, outputs: 1 })
     }
 }
 
@@ -317,6 +589,26 @@ fn is_vast(dims: &[i64]) -> bool {
     product(dims.iter().copied().filter(|&d| d != 0)).is_none_or(|n| n > 1 << 59)
 }
 
+/// The most elements of an output that are put together here: 2^22.
+const MAX_OUTPUT: i128 = 1 << 22;
+
+/// More elements than any memory holds: 2^40.
+const TOO_MANY: i128 = 1 << 40;
+
+/// Whether outputs of these dims have more elements than are put together here.
+fn is_vast_output(dims: &[i64]) -> bool {
+    product(dims.iter().copied()).is_none_or(|count| count > MAX_OUTPUT)
+}
+
+/// The types that Tind stands for.
+const INDEX_TYPES: [ElementType; 2] = [ElementType::Int32, ElementType::Int64];
+
+/// An axis of a tensor of a rank, in [-r, r-1], as it counts from the front.
+fn axis(value: i64, rank: usize) -> Option<usize> {
+    let counted = i128::from(value) + if value < 0 { rank as i128 } else { 0 };
+    usize::try_from(counted).ok().filter(|&index| index < rank)
+}
+
 /// The value of an INT attribute, if it is there.
 fn int(attributes: &[Attribute], name: &str) -> Option<i64> {
     attributes.iter().find_map(|a| match a.value {
@@ -328,11 +620,12 @@ fn int(attributes: &[Attribute], name: &str) -> Option<i64> {
 impl Call<'_> {
     /// The first rule on the form of a node that this call breaks: arity, attributes, element types.
     fn malformed(&self) -> Option<Rule> {
-        let specs = self.version.inputs;
-        if self.inputs.len() != specs.len() {
+        let (least, most) = self.version.input_counts();
+        if !(least..=most).contains(&self.inputs.len()) {
             return Some(Rule::INPUT_COUNT);
         }
-        if self.inputs.iter().any(Option::is_none) {
+        let specs = || (0..self.inputs.len()).filter_map(|place| self.version.input(place));
+        if specs().zip(self.inputs).any(|(spec, input)| spec.arity == Arity::One && input.is_none()) {
             return Some(Rule::EMPTY_INPUT);
         }
         for (i, attribute) in self.attributes.iter().enumerate() {
@@ -345,14 +638,20 @@ impl Call<'_> {
                 Some(_) => {}
             }
         }
-        for (spec, tensor) in specs.iter().zip(self.inputs.iter().flatten()) {
-            let element_type = tensor.element_type();
-            if spec.role == Role::TargetShape {
-                if element_type != ElementType::Int64 {
-                    return Some(Rule::SHAPE_TYPE);
-                }
-            } else if !self.version.element_types.contains(&element_type) {
-                return Some(Rule::ELEMENT_TYPE);
+        let is_there = |spec: &AttributeSpec| self.attributes.iter().any(|attribute| attribute.name == spec.name);
+        if self.version.attributes.iter().any(|spec| spec.is_required && !is_there(spec)) {
+            return Some(Rule::MISSING_ATTRIBUTE);
+        }
+        let (mut data, mut index) = (None, None);
+        for (spec, input) in specs().zip(self.inputs) {
+            let Some(element_type) = input.as_ref().map(Tensor::element_type) else { continue };
+            match spec.types {
+                Types::T if !self.version.element_types.contains(&element_type) => return Some(Rule::ELEMENT_TYPE),
+                Types::T if *data.get_or_insert(element_type) != element_type => return Some(Rule::MIXED_TYPES),
+                Types::Index if !INDEX_TYPES.contains(&element_type) => return Some(Rule::PARAMETER_TYPE),
+                Types::Index if *index.get_or_insert(element_type) != element_type => return Some(Rule::MIXED_TYPES),
+                Types::Int64(rule) if element_type != ElementType::Int64 => return Some(rule),
+                _ => {}
             }
         }
         None
@@ -371,6 +670,14 @@ impl Call<'_> {
         })
     }
 
+    /// The value of a STRING attribute, if it is there.
+    fn string(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find_map(|a| match &a.value {
+            AttributeValue::String(value) if a.name == name => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
     fn input(&self, index: usize) -> Option<&Tensor> {
         self.inputs.get(index).and_then(Option::as_ref)
     }
@@ -378,9 +685,20 @@ impl Call<'_> {
     /// The first input.
     ///
     /// # Panics
-    /// If the call is malformed.
+    /// If the call is malformed, or the operator has no data.
     fn data(&self) -> &Tensor {
         self.input(0).expect("a well-formed call has its first input")
+    }
+
+    /// The values of an input of integers, if it is there.
+    fn integers(&self, index: usize) -> Option<Vec<i64>> {
+        let integers = self.input(index)?.integers()?;
+        Some(integers.into_iter().filter_map(|value| i64::try_from(value).ok()).collect())
+    }
+
+    /// The version of the operator.
+    fn since(&self) -> u8 {
+        self.version.since
     }
 }
 

@@ -1,22 +1,26 @@
 //! Reshape: the same elements with the dims asked for.
 
+mod target;
+
+use super::draw::MAX_DRAWN;
 use super::{
-    Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Rule, Text, Topic, Version,
+    Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
+    Text, Topic, Types, Version, always, since, until,
 };
 use crate::tensor::{ElementType, Tensor, product};
 
 pub(super) static RESHAPE: Operator = Operator {
     name: "Reshape",
     versions: &[
-        Version {
-            since: 1,
-            element_types: ElementType::up_to(ElementType::Double),
-            attributes: &[
-                AttributeSpec { name: "shape", kind: AttributeKind::Ints, role: Role::TargetShape },
-                AttributeSpec { name: "consumed_inputs", kind: AttributeKind::Ints, role: Role::Ignored },
+        Version::new(
+            1,
+            ElementType::up_to(ElementType::Double),
+            &[
+                AttributeSpec::new("shape", AttributeKind::Ints, Role::TargetShape),
+                AttributeSpec::new("consumed_inputs", AttributeKind::Ints, Role::Ignored),
             ],
-            inputs: &[DATA],
-        },
+            &[InputSpec::data("data")],
+        ),
         version(5, ElementType::Complex128, &[]),
         version(13, ElementType::Bfloat16, &[]),
         version(14, ElementType::Bfloat16, ALLOWZERO),
@@ -27,35 +31,130 @@ pub(super) static RESHAPE: Operator = Operator {
         version(25, ElementType::Uint2, ALLOWZERO),
     ],
     rules: &[
-        Rule::SHAPE_TYPE,
-        Rule::SHAPE_RANK,
-        Rule::SEVERAL_INFERRED,
-        Rule::BELOW_MINUS_ONE,
-        Rule::ZERO_PAST_RANK,
-        Rule::ELEMENT_COUNT,
-        Rule::NOT_DIVISIBLE,
-        Rule::ZERO_AND_INFERRED,
-        Rule::COPIED_ZERO_AND_INFERRED,
-        Rule::ALLOWZERO_VALUE,
-        Rule::MISSING_SHAPE,
+        since(5, Rule::SHAPE_TYPE),
+        since(5, Rule::SHAPE_RANK),
+        always(Rule::SEVERAL_INFERRED),
+        always(Rule::BELOW_MINUS_ONE),
+        always(Rule::ZERO_PAST_RANK),
+        always(Rule::ELEMENT_COUNT),
+        always(Rule::NOT_DIVISIBLE),
+        since(14, Rule::ZERO_AND_INFERRED),
+        always(Rule::COPIED_ZERO_AND_INFERRED),
+        since(14, Rule::ALLOWZERO_VALUE),
+        until(1, Rule::MISSING_SHAPE),
     ],
     catalogue: include_str!("../../corpus/catalogue/reshape.txt"),
+    purpose: &[
+        (
+            5,
+            "First input is the data tensor, second input is a shape tensor which specifies the output shape. It outputs \
+             the reshaped tensor.",
+        ),
+        (1, "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor."),
+    ],
     execute,
+    draw,
     output_rank,
     output_dims: |_, _| None,
-    output_type: None,
+    output_type: OutputType::Data,
 };
 
-const DATA: InputSpec = InputSpec { name: "data", role: Role::Data };
+const ALLOWZERO: &[AttributeSpec] = &[AttributeSpec::new("allowzero", AttributeKind::Int, Role::Flag)];
 
-const ALLOWZERO: &[AttributeSpec] = &[AttributeSpec { name: "allowzero", kind: AttributeKind::Int, role: Role::Flag }];
+/// What is drawn for an `allowzero` that is neither 0 nor 1: truncated, most are one of the two.
+const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX];
 
 const fn version(since: u8, last: ElementType, attributes: &'static [AttributeSpec]) -> Version {
-    Version {
-        since,
-        element_types: ElementType::up_to(last),
-        attributes,
-        inputs: &[DATA, InputSpec { name: "shape", role: Role::TargetShape }],
+    const INPUTS: &[InputSpec] = &[
+        InputSpec::data("data"),
+        InputSpec { types: Types::Int64(Rule::SHAPE_TYPE), ..InputSpec::int64("shape", Role::TargetShape) },
+    ];
+    Version::new(since, ElementType::up_to(last), attributes, INPUTS)
+}
+
+fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
+    fit_dims(d)?;
+    // About 4 % of the valid ones divide by a number that any other draw seldom has.
+    let mut drawn = None;
+    if d.aim == Aim::Valid && d.is_free && d.ratio(1, 25)? {
+        let (dims, target) = target::division(d.u)?;
+        d.dims = dims;
+        drawn = Some(target);
+    }
+    let has_flag = d.version.attributes.iter().any(|spec| spec.role == Role::Flag);
+    let allowzero = if has_flag { d.int("allowzero", allowzero)?.unwrap_or(0) } else { 0 };
+    let is_attribute = d.since() < 5;
+    if is_attribute {
+        d.ints("shape", |d| {
+            if d.breaks(Rule::MISSING_SHAPE) { Ok(None) } else { target_for(d, drawn.take(), 0).map(Some) }
+        })?;
+        d.ints("consumed_inputs", |d| {
+            if d.aim == Aim::Valid && d.ratio(1, 4)? { target::wild_target(d.u, &d.dims).map(Some) } else { Ok(None) }
+        })?;
+    }
+    d.data();
+    if !is_attribute {
+        let target = target_for(d, drawn, allowzero)?;
+        if d.breaks(Rule::SHAPE_RANK) { d.vector_of_other_rank(&target)? } else { d.vector(&target) }
+    }
+    Ok(())
+}
+
+/// Gives data of dims with which the rule can be broken, where others cannot.
+fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
+    let must_have_elements = match d.aim {
+        Aim::Break(Rule::NOT_DIVISIBLE) => true,
+        Aim::Break(Rule::ELEMENT_COUNT) => d.dims.contains(&0) && d.ratio(1, 2)?,
+        _ => false,
+    };
+    match d.aim {
+        // A size that only a 0 beside it allows goes with the 0.
+        _ if must_have_elements && d.dims.contains(&0) => {
+            d.dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
+        }
+        Aim::Break(Rule::COPIED_ZERO_AND_INFERRED) => {
+            d.dims.truncate(6);
+            if d.dims.is_empty() {
+                d.dims.push(2);
+            }
+            let position = d.u.choose_index(d.dims.len())?;
+            d.dims[position] = 0;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn allowzero(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
+    let value = match d.aim {
+        Aim::Break(Rule::ZERO_AND_INFERRED) => 1,
+        Aim::Break(Rule::ALLOWZERO_VALUE) => d.choose(&OTHER_FLAGS)?,
+        Aim::Break(Rule::ZERO_PAST_RANK | Rule::COPIED_ZERO_AND_INFERRED) => 0,
+        Aim::Break(_) => i64::from(d.ratio(1, 2)?),
+        Aim::Valid | Aim::Wild => {
+            // Zero-size data is where the flag matters most.
+            let often = if d.dims.contains(&0) { 9 } else { 5 };
+            return if d.ratio(often, 10)? { Ok(Some(i64::from(d.ratio(3, 4)?))) } else { Ok(None) };
+        }
+    };
+    // Absent and 0 mean the same.
+    if value != 0 || d.ratio(1, 2)? { Ok(Some(value)) } else { Ok(None) }
+}
+
+/// A target shape, or the one that was drawn with the dims.
+fn target_for(d: &mut Drawing, drawn: Option<Vec<i64>>, allowzero: i64) -> arbitrary::Result<Vec<i64>> {
+    match (d.aim, drawn, d.length) {
+        (_, Some(target), _) => Ok(target),
+        (Aim::Wild, ..) => target::wild_target(d.u, &d.dims),
+        (Aim::Break(rule), ..) => target::bent_target(d.u, rule, &d.dims, allowzero),
+        (_, _, Some(length)) if length > 0 => {
+            if !d.dims.contains(&0) && d.ratio(1, 25)? {
+                target::division_of_length(d.u, &d.dims, length)
+            } else {
+                target::target_of_length(d.u, &d.dims, allowzero.clamp(0, 1), length)
+            }
+        }
+        _ => target::target(d.u, &d.dims, allowzero.clamp(0, 1)),
     }
 }
 

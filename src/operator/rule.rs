@@ -1,18 +1,57 @@
 //! The rules of the specification that a call can break, or that leave it open, each with the text that it comes from.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-use super::OPERATORS;
+use super::{Arity, OPERATORS, Types, Version, may_be_constant};
+use crate::tensor::ElementType;
 
 /// A rule of the ONNX specification. Those on the form of any node, and on the graph around it, are defined here, and those of one
 /// operator beside that operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule(pub(super) &'static Text);
+
+/// A rule of an operator, and the versions that have it.
+pub(super) struct When {
+    pub(super) rule: Rule,
+    /// From the first version to the last.
+    pub(super) versions: RangeInclusive<u8>,
+    /// The rule in whose words the documents say it, and up to which version; after that, in its own.
+    pub(super) words: Option<(u8, Rule)>,
+}
+
+impl When {
+    /// Says that the documents up to a version have the words of another rule for it.
+    pub(super) const fn in_words_of(self, rule: Rule, last: u8) -> When {
+        When { words: Some((last, rule)), ..self }
+    }
+}
+
+/// A rule of every version.
+pub(super) const fn always(rule: Rule) -> When {
+    between(1, u8::MAX, rule)
+}
+
+/// A rule of a version and those after it.
+pub(super) const fn since(version: u8, rule: Rule) -> When {
+    between(version, u8::MAX, rule)
+}
+
+/// A rule of a version and those before it.
+pub(super) const fn until(version: u8, rule: Rule) -> When {
+    between(1, version, rule)
+}
+
+/// A rule of some versions, from the first to the last.
+pub(super) const fn between(first: u8, last: u8, rule: Rule) -> When {
+    When { rule, versions: first..=last, words: None }
+}
 
 /// What is known of a [`Rule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -89,6 +128,30 @@ impl Rule {
         source: "operator, Type Constraints",
         topics: &[Topic::ElementType],
     });
+    pub const MISSING_ATTRIBUTE: Rule = Rule(&Text {
+        id: "missing-attribute",
+        sentence: "A node carries each attribute that its operator version requires.",
+        source: "operator, Attributes",
+        topics: &[Topic::Attribute],
+    });
+    pub const PARAMETER_TYPE: Rule = Rule(&Text {
+        id: "parameter-type",
+        sentence: "An input is of one of the types that the operator version lists for it.",
+        source: "operator, Type Constraints",
+        topics: &[Topic::ElementType],
+    });
+    pub const MIXED_TYPES: Rule = Rule(&Text {
+        id: "mixed-types",
+        sentence: "Inputs of one type variable have one type.",
+        source: "operator, Type Constraints",
+        topics: &[Topic::ElementType],
+    });
+    pub const VAST_ANSWER: Rule = Rule(&Text {
+        id: "vast-answer",
+        sentence: "An answer that no memory can hold is valid, but nobody can give it.",
+        source: "IR, tensor definition (V13)",
+        topics: &[Topic::Size, Topic::Value, Topic::Dims],
+    });
     pub const VAST_DIMS: Rule = Rule(&Text {
         id: "vast-dims",
         sentence: "Dims that multiply past 64 bits are a valid shape when one of them is 0, but hardly a countable one.",
@@ -117,7 +180,10 @@ impl Rule {
         Rule::UNDECLARED_ATTRIBUTE,
         Rule::ATTRIBUTE_KIND,
         Rule::DUPLICATE_ATTRIBUTE,
+        Rule::MISSING_ATTRIBUTE,
         Rule::ELEMENT_TYPE,
+        Rule::PARAMETER_TYPE,
+        Rule::MIXED_TYPES,
         Rule::VAST_DIMS,
         Rule::UNRANKED,
         Rule::CONSTANT_TYPE,
@@ -125,8 +191,39 @@ impl Rule {
 
     /// Every rule, each once: those that any operator has first, then those of each operator.
     pub fn all() -> impl Iterator<Item = Rule> {
-        let of_operators = OPERATORS.iter().flat_map(|operator| operator.rules);
-        [Rule::NOT_IN_OPSET].into_iter().chain(Rule::FORM.iter().chain(of_operators).copied())
+        let mut seen = HashSet::new();
+        let of_operators = OPERATORS.iter().flat_map(|operator| operator.own_rules());
+        let all = [Rule::NOT_IN_OPSET].into_iter().chain(Rule::FORM.iter().copied()).chain(of_operators);
+        all.filter(move |rule| seen.insert(*rule))
+    }
+
+    /// Whether a call of a version can break it, where it is a rule on the form of a node or on the graph around it.
+    pub(super) fn is_of_form(self, version: &Version) -> bool {
+        let has_data = version.data_input().is_some();
+        let has = |of: fn(&Types) -> bool| version.inputs.iter().filter(|spec| of(&spec.types)).count();
+        let is_variadic = version.inputs.iter().any(|spec| spec.arity == Arity::Variadic);
+        match self {
+            Rule::EMPTY_INPUT => version.inputs.iter().any(|spec| spec.arity == Arity::One),
+            Rule::ATTRIBUTE_KIND | Rule::DUPLICATE_ATTRIBUTE => !version.attributes.is_empty(),
+            Rule::MISSING_ATTRIBUTE => version.attributes.iter().any(|spec| spec.is_required),
+            Rule::ELEMENT_TYPE => {
+                has(|types| *types == Types::T) > 0 && version.element_types.len() < ElementType::ALL.len()
+            }
+            Rule::PARAMETER_TYPE => has(|types| matches!(types, Types::Index | Types::Int64(Rule::PARAMETER_TYPE))) > 0,
+            Rule::MIXED_TYPES => {
+                let of_data = has(|types| *types == Types::T) > 1 || is_variadic;
+                (of_data && version.element_types.len() > 1) || has(|types| *types == Types::Index) > 1
+            }
+            Rule::VAST_DIMS => has_data,
+            Rule::CONSTANT_TYPE => {
+                let data = version.element_types.iter().filter(|_| has_data);
+                let parameters =
+                    version.inputs.iter().filter(|spec| matches!(spec.types, Types::Index | Types::Int64(_)));
+                let mut types = data.chain(parameters.map(|_| &ElementType::Int64));
+                types.any(|&element_type| !may_be_constant(element_type, version.since))
+            }
+            _ => true,
+        }
     }
 
     pub const fn text(self) -> Text {

@@ -1,6 +1,6 @@
 //! Shape: the dims of a tensor, or a slice of them, as an int64 tensor of rank 1.
 
-use super::{AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, Role, Version};
+use super::{AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Version};
 use crate::tensor::{ElementType, Tensor};
 
 pub(super) static SHAPE: Operator = Operator {
@@ -17,24 +17,31 @@ pub(super) static SHAPE: Operator = Operator {
     ],
     rules: &[],
     catalogue: include_str!("../../corpus/catalogue/shape.txt"),
+    purpose: &[(1, "Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor.")],
     execute,
+    draw,
     output_rank: |_| Some(1),
     output_dims: |_, _| None,
-    output_type: Some(ElementType::Int64),
+    output_type: OutputType::Int64,
 };
 
 const SLICE: &[AttributeSpec] = &[
-    AttributeSpec { name: "start", kind: AttributeKind::Int, role: Role::Axis },
-    AttributeSpec { name: "end", kind: AttributeKind::Int, role: Role::Axis },
+    AttributeSpec::new("start", AttributeKind::Int, Role::Axis),
+    AttributeSpec::new("end", AttributeKind::Int, Role::Axis),
 ];
 
 const fn version(since: u8, last: ElementType, attributes: &'static [AttributeSpec]) -> Version {
-    Version {
-        since,
-        element_types: ElementType::up_to(last),
-        attributes,
-        inputs: &[InputSpec { name: "data", role: Role::Data }],
+    const INPUTS: &[InputSpec] = &[InputSpec::data("data")];
+    Version::new(since, ElementType::up_to(last), attributes, INPUTS)
+}
+
+/// Any bound is valid.
+fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
+    for spec in d.version.attributes {
+        d.int(spec.name, |d| if d.ratio(4, 5)? { d.any_axis().map(Some) } else { Ok(None) })?;
     }
+    d.data();
+    Ok(())
 }
 
 fn execute(call: &Call) -> Expectation {

@@ -1,6 +1,6 @@
 //! Size: the number of elements of a tensor, as an int64 scalar.
 
-use super::{Call, Expectation, InputSpec, Operator, Role, Version};
+use super::{Call, Expectation, InputSpec, Operator, OutputType, Version};
 use crate::tensor::{ElementType, Tensor};
 
 pub(super) static SIZE: Operator = Operator {
@@ -16,19 +16,24 @@ pub(super) static SIZE: Operator = Operator {
     ],
     rules: &[],
     catalogue: include_str!("../../corpus/catalogue/size.txt"),
+    purpose: &[(
+        1,
+        "Takes a tensor as input and outputs a int64 scalar that equals to the total number of elements of the input \
+         tensor.",
+    )],
     execute,
+    draw: |d| {
+        d.data();
+        Ok(())
+    },
     output_rank: |_| Some(0),
     output_dims: |_, _| Some(vec![]),
-    output_type: Some(ElementType::Int64),
+    output_type: OutputType::Int64,
 };
 
 const fn version(since: u8, last: ElementType) -> Version {
-    Version {
-        since,
-        element_types: ElementType::up_to(last),
-        attributes: &[],
-        inputs: &[InputSpec { name: "data", role: Role::Data }],
-    }
+    const INPUTS: &[InputSpec] = &[InputSpec::data("data")];
+    Version::new(since, ElementType::up_to(last), &[], INPUTS)
 }
 
 /// "Outputs a int64 scalar that equals to the total number of elements of the input tensor" (Size, all versions): the

@@ -11,7 +11,7 @@ use super::{
 use crate::model::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, attribute_type};
 use crate::model::read::{self, Reading};
 use crate::model::{Job, read_attribute, tensor_proto};
-use crate::operator::{Expectation, NEWEST_OPSET, Operator, Rule, may_be_constant};
+use crate::operator::{Answer, Expectation, NEWEST_OPSET, Operator, Rule, may_be_constant};
 use crate::tensor::Tensor;
 
 pub(super) static KIND: Kind = Kind {
@@ -80,9 +80,15 @@ fn run<'a>(model: &'a Model, feeds: impl Iterator<Item = (&'a str, &'a Tensor)>)
 /// What the specification demands of the first run of a job. It is consulted where the model is a case; and elsewhere where every
 /// node is of an operator that is implemented here, and one that is not defined stands alone: an error says why it was not.
 pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
-    match read::case(job) {
-        Ok(Reading { case, tensors }) => Ok(case.expectation(&tensors)),
-        Err(_) => by_node(job),
+    let expectation = match read::case(job) {
+        Ok(Reading { case, tensors }) => case.expectation(&tensors),
+        Err(_) => by_node(job)?,
+    };
+    match &expectation {
+        Expectation::Unspecified { rule, tolerated } if tolerated.contains(&Answer::Any) => {
+            Err(format!("any answer will do ({rule}): {}", rule.text().sentence))
+        }
+        _ => Ok(expectation),
     }
 }
 
@@ -203,7 +209,7 @@ fn evaluate(node: &NodeProto, opset: u8, values: &HashMap<&str, Tensor>) -> Resu
         (name, None) => Err(format!("nothing gives the input `{name}`")),
     });
     let inputs = inputs.collect::<Result<Vec<_>, String>>()?;
-    Ok(operator.evaluate(opset, &attributes, &inputs))
+    Ok(operator.evaluate(opset, &attributes, &inputs, node.output.len()))
 }
 
 fn refusal(rule: Rule) -> Execution {

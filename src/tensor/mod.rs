@@ -2,6 +2,7 @@
 //!
 //! Nothing here computes with elements. The operators of this project only move them, so equality is equality of bits.
 
+mod assemble;
 mod close;
 mod compare;
 mod element_type;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use assemble::places;
 pub use close::{Closeness, are_close};
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};

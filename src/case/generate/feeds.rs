@@ -2,10 +2,9 @@
 
 use arbitrary::{Result, Unstructured};
 
-use super::values::{self, MAX_DRAWN};
 use super::{ENOUGH, ENTROPY, Generated, Intent, entropy};
 use crate::case::{Case, Declared, Declares, Fed, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{AttributeValue, Expectation, Role, Version};
+use crate::operator::{Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank};
 use crate::tensor::{ElementType, product};
 
 /// The highest rank of the data where a model has several cases: beyond it, one case may take a runtime as long as a thousand
@@ -20,25 +19,25 @@ const USUAL: i64 = 256;
 const TRIES: u32 = 4;
 
 impl Generated {
-    /// Whether the model of the case leaves open what it is fed, the dims of its data or the values of its target shapes,
+    /// Whether the model of the case leaves open what it is fed, the dims of its data or the values of its parameters,
     /// and there is an answer for what it is fed here.
     pub fn is_open(&self) -> bool {
         let Generated { case, expectation, .. } = self;
         if matches!(expectation, Expectation::Reject { .. }) || case.nodes.iter().any(declares_numbers) {
             return false;
         }
-        let targets = targets(case);
-        let is_target = |source: usize| targets.iter().any(|(_, target)| *target == source);
-        // What the model holds in place of an overridden target shape depends on the dims of the data.
+        let parameters = parameters(case);
+        let is_parameter = |source: usize| parameters.iter().any(|parameter| parameter.source == source);
+        // What the model holds in place of an overridden parameter depends on the dims of the data.
         let is_overridden = |source: usize| case.sources[source].wiring == Wiring::Default(Fed::Operand);
-        let is_low = |source: usize| is_target(source) || case.sources[source].dims.len() <= MAX_RANK;
+        let is_low = |source: usize| is_parameter(source) || case.sources[source].dims.len() <= MAX_RANK;
         let is_open = |source: usize| match &case.sources[source] {
-            operand if is_target(source) => is_open_target(operand),
+            operand if is_parameter(source) => is_open_parameter(operand),
             operand => is_open_data(operand),
         };
         let mut sources = 0..case.sources.len();
         sources.clone().all(is_low)
-            && !sources.clone().any(|source| is_target(source) && is_overridden(source))
+            && !sources.clone().any(|source| is_parameter(source) && is_overridden(source))
             && sources.any(is_open)
     }
 
@@ -65,22 +64,29 @@ fn declares_numbers(node: &Node) -> bool {
     matches!(node.shown, Shown::Info(Declares::Static) | Shown::Output(Declares::Static))
 }
 
-/// The target shapes that are sources: the places of the node, and of the source.
-fn targets(case: &Case) -> Vec<(usize, usize)> {
-    let target = |node: usize| match target(case, node) {
-        Some(Value::Source(source)) => Some((node, source)),
-        _ => None,
+/// A parameter of a node that is a source.
+struct Parameter {
+    node: usize,
+    source: usize,
+}
+
+/// The parameters that are sources, each input of each node by itself.
+fn parameters(case: &Case) -> Vec<Parameter> {
+    let of_node = |node: usize| {
+        case.nodes[node].inputs.iter().enumerate().filter_map(move |(input, value)| match value {
+            Some(Value::Source(source)) if is_parameter(case, node, input) => Some(Parameter { node, source: *source }),
+            _ => None,
+        })
     };
-    (0..case.nodes.len()).filter_map(target).collect()
+    (0..case.nodes.len()).flat_map(of_node).collect()
 }
 
-/// What a node takes as its target shape.
-fn target(case: &Case, node: usize) -> Option<Value> {
-    let input = case.version(node).and_then(Version::target_input)?;
-    case.nodes[node].inputs.get(input).copied().flatten()
+fn is_parameter(case: &Case, node: usize, input: usize) -> bool {
+    let spec = case.version(node).and_then(|version| version.input(input));
+    spec.is_some_and(|spec| spec.role != Role::Data)
 }
 
-fn is_open_target(operand: &Operand) -> bool {
+fn is_open_parameter(operand: &Operand) -> bool {
     matches!(operand.wiring, Wiring::Input(_)) && operand.dims.len() == 1 && operand.dims[0] > 0
 }
 
@@ -88,13 +94,13 @@ fn is_open_data(operand: &Operand) -> bool {
     matches!(operand.wiring, Wiring::Input(declared) if declared != Declared::Static) && !operand.dims.is_empty()
 }
 
-/// The case with other tensors for its graph inputs, of the same ranks: a target shape has as many dims as it had, since
-/// they are the rank that the model declares of its output.
+/// The case with other tensors for its graph inputs, of the same ranks: a parameter has as many entries as it had, since they may
+/// be the rank that the model declares of an output.
 fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
-    let targets = targets(case);
-    // In a graph, int64 may be a target shape further on.
+    let parameters = parameters(case);
+    // In a graph, int64 may be a parameter further on.
     let is_data = |(source, operand): &(usize, &mut Operand)| {
-        targets.iter().all(|(_, target)| target != source)
+        parameters.iter().all(|parameter| parameter.source != *source)
             && (case.nodes.len() == 1 || operand.element_type != ElementType::Int64)
     };
     let mut fed = case.clone();
@@ -102,41 +108,76 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         let Wiring::Input(declared) = wiring else { continue };
         *contents = super::contents(u)?;
         if *declared != Declared::Static {
-            // A target shape that is not fed seldom suits data of any other number of elements.
-            let keeps_count = has_fixed_target(case) && u.ratio(3, 4)?;
+            // A parameter that is not fed seldom suits data of any other number of elements.
+            let keeps_count = has_fixed_parameter(case) && u.ratio(3, 4)?;
             let rank = u8::try_from(dims.len()).unwrap_or(0);
             let most = if u.ratio(1, 8)? { MAX_DRAWN } else { USUAL };
-            *dims = if keeps_count { shuffled(u, dims)? } else { values::dims_of_rank(u, rank, most)? };
+            *dims = if keeps_count { shuffled(u, dims)? } else { dims_of_rank(u, rank, most)? };
         }
     }
     let is_small = |data: &Operand| product(data.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into());
     if !(has_same_symbols(case, &fed) && fed.sources.iter().all(is_small)) {
         fed.sources.clone_from(&case.sources);
     }
-    for (node, source) in targets {
-        let target = &fed.sources[source];
-        if !is_open_target(target) {
+    for node in 0..case.nodes.len() {
+        let own: Vec<&Parameter> = parameters.iter().filter(|parameter| parameter.node == node).collect();
+        let length = own.first().and_then(|first| usize::try_from(*case.sources[first.source].dims.first()?).ok());
+        if own.is_empty() && case.nodes[node].inputs.len() < 2 {
             continue;
         }
-        let (wiring, length) = (target.wiring, usize::try_from(target.dims[0]).unwrap_or(1));
-        let dims = data_dims(&fed, node);
-        let mut target = if !dims.contains(&0) && u.ratio(1, 25)? {
-            values::division_of_length(u, &dims, length)?
-        } else {
-            values::target_of_length(u, &dims, allowzero(case, node), length)?
-        };
-        if u.ratio(1, 4)? {
-            let position = u.choose_index(length)?;
-            target[position] = *u.choose(&values::wild_sizes(&dims))?;
+        let drawn = inputs(&fed, node, length, u)?;
+        for (input, drawn) in drawn.into_iter().enumerate() {
+            let Some(Some(Value::Source(source))) = case.nodes[node].inputs.get(input) else { continue };
+            let operand = &mut fed.sources[*source];
+            match drawn {
+                Some(Given::Values(tensor))
+                    if is_open_parameter(operand)
+                        && (tensor.dims(), tensor.element_type()) == (&operand.dims[..], operand.element_type) =>
+                {
+                    *operand = Operand::of(&tensor, operand.wiring);
+                }
+                // Further data that has to fit.
+                Some(Given::Data(data))
+                    if is_open_data(operand)
+                        && Some(input) != case.nodes[node].data_input(case.opset)
+                        && data.dims.len() == operand.dims.len() =>
+                {
+                    operand.dims = data.dims;
+                }
+                _ => {}
+            }
         }
-        fed.sources[source] = Operand { wiring, ..Operand::vector(&target) };
+        if let Some(Parameter { source, .. }) = own.first()
+            && is_open_parameter(&fed.sources[*source])
+            && let Some(mut numbers) = fed.sources[*source].int64s()
+            && u.ratio(1, 4)?
+        {
+            let position = u.choose_index(numbers.len())?;
+            let mut pool = boundary_sizes();
+            pool.extend(data_dims(&fed, node).iter().take(4));
+            numbers[position] = *u.choose(&pool)?;
+            let wiring = fed.sources[*source].wiring;
+            fed.sources[*source] = Operand { wiring, ..Operand::vector(&numbers) };
+        }
+    }
+    if !has_same_symbols(case, &fed) {
+        fed.sources.clone_from(&case.sources);
     }
     Ok(fed)
 }
 
-/// The dims of the first input of a node; none if a node before it has no answer.
+/// Inputs for a node that suit its data and its attributes.
+fn inputs(case: &Case, node: usize, length: Option<usize>, u: &mut Unstructured) -> Result<Vec<Option<Given>>> {
+    let Some(version) = case.version(node) else { return Ok(vec![]) };
+    let Node { operator, attributes, .. } = &case.nodes[node];
+    let data = Data { element_type: ElementType::Float, dims: data_dims(case, node) };
+    operator.draw_inputs(u, version, attributes, data, length)
+}
+
+/// The dims of the data of a node; none if a node before it has no answer.
 fn data_dims(case: &Case, node: usize) -> Vec<i64> {
-    match case.nodes[node].inputs.first() {
+    let data = case.nodes[node].data_input(case.opset).and_then(|place| case.nodes[node].inputs.get(place));
+    match data {
         Some(Some(Value::Source(data))) => case.sources[*data].dims.clone(),
         Some(Some(value)) => {
             let values = case.values(&case.tensors());
@@ -146,8 +187,8 @@ fn data_dims(case: &Case, node: usize) -> Vec<i64> {
     }
 }
 
-/// Whether a target shape is part of the model, or computed.
-fn has_fixed_target(case: &Case) -> bool {
+/// Whether a parameter is part of the model, or computed.
+fn has_fixed_parameter(case: &Case) -> bool {
     let is_fed = |value: Value| match value {
         Value::Source(source) => matches!(case.sources[source].wiring, Wiring::Input(_)),
         Value::Output { .. } => false,
@@ -156,18 +197,12 @@ fn has_fixed_target(case: &Case) -> bool {
         let attributes = case.version(node).map_or(&[][..], |version| version.attributes);
         attributes.iter().any(|spec| spec.role == Role::TargetShape)
     };
-    (0..case.nodes.len()).any(|node| has_attribute(node) || target(case, node).is_some_and(|value| !is_fed(value)))
-}
-
-/// The flag of a node, 0 or 1.
-fn allowzero(case: &Case, node: usize) -> i64 {
-    let specs = case.version(node).map_or(&[][..], |version| version.attributes);
-    let is_flag = |name: &str| specs.iter().any(|spec| spec.role == Role::Flag && spec.name == name);
-    let value = case.nodes[node].attributes.iter().find_map(|attribute| match attribute.value {
-        AttributeValue::Int(value) if is_flag(&attribute.name) => Some(value),
-        _ => None,
-    });
-    value.unwrap_or(0).clamp(0, 1)
+    let is_fixed = |node: usize| {
+        let inputs = case.nodes[node].inputs.iter().enumerate();
+        let mut values = inputs.filter(|(input, _)| is_parameter(case, node, *input)).filter_map(|(_, value)| *value);
+        values.any(|value| !is_fed(value))
+    };
+    (0..case.nodes.len()).any(|node| has_attribute(node) || is_fixed(node))
 }
 
 /// The dims in another order, one of them perhaps a few times as large.

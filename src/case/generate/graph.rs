@@ -11,10 +11,12 @@ use arbitrary::{Result, Unstructured};
 use serde::{Deserialize, Serialize};
 
 use super::feeds::MAX_RANK;
-use super::values::{self, MAX_DRAWN};
-use super::{Draft, ENOUGH, Generated, Generator, Intent, contents, entropy, has_target, int, rules_of, wiring};
+use super::{ENOUGH, Generated, Generator, Intent, contents, entropy, int, operand, wiring};
 use crate::case::{Case, Declared, Declares, MAX_NODES, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Answer, Attribute, Expectation, Operator, Rule, Version, may_be_constant};
+use crate::operator::{
+    Aim, Answer, Attribute, Data, Drawn, Expectation, Given, MAX_DRAWN, Operator, Role, Rule, Version, dims,
+    dims_of_rank, may_be_constant,
+};
 use crate::tensor::{ElementType, Tensor, product};
 
 /// Bytes of randomness for one graph.
@@ -136,7 +138,7 @@ impl Generator {
 
     /// The rules on nodes that a graph of its operators can break, each once.
     pub(super) fn rules_on_nodes(&self) -> Vec<Rule> {
-        let can_be_broken: Vec<Rule> = self.versions().flat_map(|(o, v)| rules_of(o, v)).collect();
+        let can_be_broken: Vec<Rule> = self.versions().flat_map(|(o, v)| o.rules_of(v)).collect();
         Rule::all().filter(|rule| !rule.is_on_the_graph() && can_be_broken.contains(rule)).collect()
     }
 
@@ -147,12 +149,29 @@ impl Generator {
     /// The version that decides the opset: for a rule, one that can break it.
     fn callee_for(&self, u: &mut Unstructured, intent: Intent) -> Result<Callee> {
         if let Intent::Rule(rule) = intent {
-            let can: Vec<Callee> = self.versions().filter(|(o, v)| rules_of(o, v).any(|other| other == rule)).collect();
+            let can: Vec<Callee> = self.versions().filter(|(o, v)| o.rules_of(v).any(|other| other == rule)).collect();
             return Ok(*u.choose(&can)?);
         }
         let operator: &'static Operator = u.choose(&self.operators)?;
         Ok((operator, u.choose(operator.versions)?))
     }
+}
+
+/// How often a node is drawn until it has one right answer.
+const DRAFTS: u32 = 4;
+
+/// A call whose parameters are looked for.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    callee: Callee,
+    attributes: &'a [Attribute],
+    inputs: &'a [Option<Value>],
+    outputs: usize,
+}
+
+/// Whether tensors have so few elements that other nodes may take them.
+fn is_small(tensors: &[Tensor]) -> bool {
+    tensors.iter().map(Tensor::len).fold(0, usize::saturating_add) <= usize::try_from(MAX_DRAWN).unwrap_or(0)
 }
 
 /// A graph on the way.
@@ -163,8 +182,8 @@ pub(super) struct Sketch<'a> {
     sources: Vec<Operand>,
     tensors: Vec<Tensor>,
     nodes: Vec<Node>,
-    /// The output of each node; `None` is for no node to take.
-    given: Vec<Option<Tensor>>,
+    /// The outputs of each node; where there are none, they are for no node to take.
+    given: Vec<Vec<Tensor>>,
     /// The node that is not to be valid.
     bent: Option<usize>,
 }
@@ -177,9 +196,8 @@ impl<'a> Sketch<'a> {
     /// A case to go on from. Nobody takes the output of a node that refuses, or of one behind it.
     pub(super) fn of(operators: &'a [&'static Operator], case: &Case) -> Sketch<'a> {
         let tensors = case.tensors();
-        let mut given: Vec<Option<Tensor>> =
-            case.values(&tensors).into_iter().map(|outputs| outputs.into_iter().next()).collect();
-        given.resize(case.nodes.len(), None);
+        let mut given = case.values(&tensors);
+        given.resize(case.nodes.len(), vec![]);
         let Case { opset, sources, nodes, .. } = case.clone();
         Sketch { operators, opset, sources, tensors, nodes, given, bent: None }
     }
@@ -195,14 +213,15 @@ impl<'a> Sketch<'a> {
     fn tensor(&self, value: Value) -> Option<&Tensor> {
         match value {
             Value::Source(place) => self.tensors.get(place),
-            Value::Output { node, .. } => self.given.get(node)?.as_ref(),
+            Value::Output { node, output } => self.given.get(node)?.get(output),
         }
     }
 
     /// All that a node may take.
     fn values(&self) -> Vec<Value> {
         let sources = (0..self.sources.len()).map(Value::Source);
-        let outputs = (0..self.given.len()).map(|node| Value::Output { node, output: 0 });
+        let outputs_of = |node: usize| (0..self.given[node].len()).map(move |output| Value::Output { node, output });
+        let outputs = (0..self.given.len()).flat_map(outputs_of);
         let is_low = |value: &Value| self.tensor(*value).is_some_and(|tensor| tensor.rank() <= MAX_RANK);
         sources.chain(outputs).filter(is_low).collect()
     }
@@ -211,11 +230,13 @@ impl<'a> Sketch<'a> {
         self.operators.iter().filter_map(|&operator| Some((operator, operator.version_at(self.opset)?))).collect()
     }
 
-    /// An operator whose version lists a type; those that take a target shape are twice as frequent.
+    /// An operator whose version lists a type, or that has no data; those that take a parameter are twice as frequent.
     fn callee(&self, u: &mut Unstructured, of: Option<ElementType>) -> Result<Option<Callee>> {
-        let takes = |version: &Version| of.is_none_or(|of| version.element_types.contains(&of));
+        let takes = |version: &Version| {
+            version.data_input().is_none() || of.is_none_or(|of| version.element_types.contains(&of))
+        };
         let mut callees: Vec<Callee> = self.callees().into_iter().filter(|(_, version)| takes(version)).collect();
-        callees.extend(callees.clone().into_iter().filter(|(_, version)| has_target(version)));
+        callees.extend(callees.clone().into_iter().filter(|(_, version)| version.parameter().is_some()));
         if callees.is_empty() { Ok(None) } else { u.choose(&callees).copied().map(Some) }
     }
 
@@ -238,34 +259,47 @@ impl<'a> Sketch<'a> {
         callee: Callee,
         attributes: Vec<Attribute>,
         inputs: Vec<Option<Value>>,
-        given: Option<Tensor>,
+        outputs: usize,
+        given: Vec<Tensor>,
     ) -> Value {
-        self.nodes.push(Node { operator: callee.0, attributes, inputs, shown: Shown::Hidden });
+        self.nodes.push(Node { operator: callee.0, attributes, inputs, outputs, shown: Shown::Hidden });
         self.given.push(given);
         Value::Output { node: self.nodes.len() - 1, output: 0 }
     }
 
-    fn evaluate(&self, callee: Callee, attributes: &[Attribute], inputs: &[Option<Value>]) -> Expectation {
-        let inputs: Vec<Option<Tensor>> =
-            inputs.iter().map(|input| input.and_then(|value| self.tensor(value)).cloned()).collect();
-        callee.0.evaluate(self.opset, attributes, &inputs)
+    fn evaluate(
+        &self,
+        callee: Callee,
+        attributes: &[Attribute],
+        inputs: &[Option<Value>],
+        outputs: usize,
+    ) -> Expectation {
+        callee.0.evaluate(self.opset, attributes, &self.tensors_of(inputs), outputs)
     }
 
-    /// One node more, or two where the first computes a target shape for the second; `room` is how many there may be.
+    fn tensors_of(&self, inputs: &[Option<Value>]) -> Vec<Option<Tensor>> {
+        inputs.iter().map(|input| input.and_then(|value| self.tensor(value)).cloned()).collect()
+    }
+
+    /// One node more, or several where others compute parameters for it; `room` is how many there may be.
     pub(super) fn step(&mut self, u: &mut Unstructured, room: usize) -> Result<()> {
         if !self.nodes.is_empty() && u.ratio(1, 12)? && self.repeat(u)? {
             return Ok(());
         }
         let value = self.pick(u)?;
         let of = value.and_then(|value| self.tensor(value)).map(Tensor::element_type);
-        let (callee, data) = match (self.callee(u, of)?, value) {
-            (Some(callee), Some(data)) => (callee, data),
-            (Some(callee), None) => (callee, self.add_data(u, callee.1)?),
-            (None, _) => {
-                let callees = self.callees();
-                let callee = *u.choose(&callees)?;
-                (callee, self.add_data(u, callee.1)?)
-            }
+        let callee = match self.callee(u, of)? {
+            Some(callee) => callee,
+            None => *u.choose(&self.callees())?,
+        };
+        let takes = |value: &Value| {
+            let element_type = self.tensor(*value).map(Tensor::element_type);
+            element_type.is_some_and(|element_type| callee.1.element_types.contains(&element_type))
+        };
+        let data = match value.filter(takes) {
+            _ if callee.1.data_input().is_none() => None,
+            Some(data) => Some(data),
+            None => Some(self.add_data(u, callee.1)?),
         };
         self.add_valid(u, callee, data, room)
     }
@@ -290,10 +324,12 @@ impl<'a> Sketch<'a> {
 
     /// A source of a type that a version lists: half of them of a type that every runtime has.
     fn add_data(&mut self, u: &mut Unstructured, version: &Version) -> Result<Value> {
-        let dims = values::dims(u)?;
-        let dims = if dims.len() > MAX_RANK { values::dims_of_rank(u, 3, MAX_DRAWN)? } else { dims };
-        let usual = [ElementType::Float, ElementType::Int64];
-        let element_type = *if u.ratio(1, 2)? { u.choose(&usual)? } else { u.choose(version.element_types)? };
+        let dims = dims(u)?;
+        let dims = if dims.len() > MAX_RANK { dims_of_rank(u, 3, MAX_DRAWN)? } else { dims };
+        let is_usual = |of: &ElementType| matches!(of, ElementType::Float | ElementType::Int64);
+        let usual: Vec<ElementType> = version.element_types.iter().copied().filter(is_usual).collect();
+        let is_any = usual.is_empty() || u.ratio(1, 2)?;
+        let element_type = if is_any { *u.choose(version.element_types)? } else { *u.choose(&usual)? };
         let operand = Operand { contents: contents(u)?, wiring: wiring(u)?, ..Operand::new(element_type, dims) };
         self.add_source(u, operand)
     }
@@ -311,61 +347,113 @@ impl<'a> Sketch<'a> {
     }
 
     /// A node as it is drawn alone for data of these dims and this type.
-    fn draft(&self, u: &mut Unstructured, callee: Callee, data: Value, intent: Intent) -> Result<Draft> {
-        let (operator, version) = callee;
-        let tensor = self.tensor(data);
-        let dims = tensor.map_or_else(Vec::new, |tensor| tensor.dims().to_vec());
-        let mut draft = Draft { operator, version, dims, target: None, attributes: vec![], operands: vec![] };
-        draft.fill(u, intent)?;
-        if let (Some(Some(operand)), Some(tensor)) = (draft.operands.first_mut(), tensor) {
-            operand.element_type = tensor.element_type();
-        }
-        Ok(draft)
+    fn draft(&self, u: &mut Unstructured, callee: Callee, data: Option<Value>, aim: Aim) -> Result<Drawn> {
+        let of = |tensor: &Tensor| Data { element_type: tensor.element_type(), dims: tensor.dims().to_vec() };
+        let data = data.and_then(|data| self.tensor(data)).map(of);
+        let data = match data {
+            Some(data) => data,
+            None => Data { element_type: *u.choose(callee.1.element_types)?, dims: dims_of_rank(u, 2, MAX_DRAWN)? },
+        };
+        callee.0.draw(u, callee.1, aim, Some(data))
     }
 
     /// A node that takes data and has one right answer.
-    fn add_valid(&mut self, u: &mut Unstructured, callee: Callee, data: Value, room: usize) -> Result<()> {
-        let Draft { attributes, operands, .. } = self.draft(u, callee, data, Intent::Valid)?;
-        let mut inputs = vec![Some(data)];
-        for operand in operands.into_iter().skip(1) {
-            inputs.push(match operand {
-                Some(planned) => Some(self.target(u, callee, &attributes, data, planned, room)?),
-                None => None,
-            });
+    fn add_valid(&mut self, u: &mut Unstructured, callee: Callee, data: Option<Value>, room: usize) -> Result<()> {
+        let before = self.nodes.len();
+        for attempt in 1..=DRAFTS {
+            let Drawn { attributes, inputs: drawn, outputs } = self.draft(u, callee, data, Aim::Valid)?;
+            let mut inputs = self.inputs(u, callee, data, &drawn)?;
+            for (place, given) in drawn.into_iter().enumerate() {
+                if let Some(given @ Given::Values(_)) = given {
+                    let planned = operand(u, given)?;
+                    let call = Call { callee, attributes: &attributes, inputs: &inputs, outputs };
+                    let room = room.saturating_sub(self.nodes.len() - before);
+                    inputs[place] = Some(self.parameter(u, &call, place, planned, room)?);
+                }
+            }
+            let given = match self.evaluate(callee, &attributes, &inputs, outputs) {
+                Expectation::Defined(outputs) => outputs,
+                _ if attempt < DRAFTS => continue,
+                _ => vec![],
+            };
+            self.add_node(callee, attributes, inputs, outputs, given);
+            break;
         }
-        let given = match self.evaluate(callee, &attributes, &inputs) {
-            Expectation::Defined(outputs) => outputs.into_iter().next(),
-            _ => None,
-        };
-        self.add_node(callee, attributes, inputs, given);
         Ok(())
     }
 
-    /// A target shape for data: a value that suits it, the output of a new node, or a source, as planned.
-    fn target(
+    /// The inputs of a node as they are drawn: for its data the value that there is, or a new source where no such data will do;
+    /// for further data a value of the same type and dims, or a source. What are parameters are new sources for now, which go
+    /// unless they are taken.
+    fn inputs(
         &mut self,
         u: &mut Unstructured,
         callee: Callee,
-        attributes: &[Attribute],
-        data: Value,
+        data: Option<Value>,
+        drawn: &[Option<Given>],
+    ) -> Result<Vec<Option<Value>>> {
+        let mut inputs = Vec::with_capacity(drawn.len());
+        for (place, given) in drawn.iter().enumerate() {
+            inputs.push(match given {
+                None => None,
+                Some(given @ Given::Values(tensor)) => {
+                    let planned = operand(u, given.clone())?;
+                    self.tensors.push(tensor.clone());
+                    self.sources.push(planned);
+                    Some(Value::Source(self.sources.len() - 1))
+                }
+                Some(given @ Given::Data(Data { element_type, dims })) => {
+                    let is_such =
+                        |tensor: &Tensor| (tensor.element_type(), tensor.dims()) == (*element_type, &dims[..]);
+                    let own = data.filter(|value| self.tensor(*value).is_some_and(is_such));
+                    let there: Vec<Value> =
+                        self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(is_such)).collect();
+                    match own {
+                        Some(own) if Some(place) == callee.1.data_input() => Some(own),
+                        _ if !there.is_empty() && Some(place) != callee.1.data_input() && u.ratio(1, 2)? => {
+                            Some(*u.choose(&there)?)
+                        }
+                        _ => {
+                            let source = operand(u, given.clone())?;
+                            Some(self.add_source(u, source)?)
+                        }
+                    }
+                }
+            });
+        }
+        Ok(inputs)
+    }
+
+    /// A parameter of a call: a value that suits it, the output of a new node, or a source, as planned.
+    fn parameter(
+        &mut self,
+        u: &mut Unstructured,
+        call: &Call,
+        place: usize,
         planned: Operand,
         room: usize,
     ) -> Result<Value> {
-        let tensor = self.tensor(data).cloned();
-        let result = |target: Tensor| match callee.0.evaluate(self.opset, attributes, &[tensor.clone(), Some(target)]) {
-            Expectation::Defined(outputs) if outputs.iter().all(|output| output.rank() <= MAX_RANK) => {
-                outputs.into_iter().next()
+        let Call { callee, attributes, inputs, outputs } = *call;
+        let tensors = self.tensors_of(inputs);
+        let result = |parameter: Tensor| {
+            let mut tensors = tensors.clone();
+            tensors[place] = Some(parameter);
+            let is_low = |output: &Tensor| output.rank() <= MAX_RANK;
+            match callee.0.evaluate(self.opset, attributes, &tensors, outputs) {
+                Expectation::Defined(given) if given.iter().all(is_low) && is_small(&given) => given.into_iter().next(),
+                _ => None,
             }
-            _ => None,
         };
-        let suits = |target: &Tensor| result(target.clone()).is_some();
+        let suits = |parameter: &Tensor| {
+            parameter.element_type() == planned.element_type && result(parameter.clone()).is_some()
+        };
         let there: Vec<Value> =
             self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(suits)).collect();
-        let place = int(u, 0..=15)?;
-        if place < 6 && !there.is_empty() {
+        let way = int(u, 0..=15)?;
+        if way < 6 && !there.is_empty() {
             return Ok(*u.choose(&there)?);
         }
-        if place > 11 || room < 2 {
+        if way > 11 || room < 2 {
             return self.add_source(u, planned);
         }
         match int(u, 0..=3)? {
@@ -374,19 +462,19 @@ impl<'a> Sketch<'a> {
                     self.computed().into_iter().filter(|(_, _, tensor)| suits(tensor)).collect();
                 if !ways.is_empty() {
                     let (callee, value, given) = u.choose(&ways)?.clone();
-                    return Ok(self.add_node(callee, vec![], vec![Some(value)], Some(given)));
+                    return Ok(self.add_node(callee, vec![], vec![Some(value)], 1, vec![given]));
                 }
             }
             2 => {
                 let dims = result(planned.tensor()).map(|output| output.dims().to_vec());
-                let target = dims.as_deref().map(Tensor::vector).filter(suits);
-                if let (Some(dims), Some(target)) = (dims, target)
-                    && let Some(value) = self.measured(u, &dims, &target)?
+                let wanted = dims.as_deref().map(Tensor::vector).filter(suits);
+                if let (Some(dims), Some(wanted)) = (dims, wanted)
+                    && let Some(value) = self.measured(u, &dims, &wanted)?
                 {
                     return Ok(value);
                 }
             }
-            _ => return self.reshaped(u, planned),
+            _ => {}
         }
         self.reshaped(u, planned)
     }
@@ -394,9 +482,9 @@ impl<'a> Sketch<'a> {
     /// What operators that compute their output would give for each value, without attributes.
     fn computed(&self) -> Vec<(Callee, Value, Tensor)> {
         let mut found = Vec::new();
-        for callee in self.callees().into_iter().filter(|callee| callee.0.computes()) {
+        for callee in self.callees().into_iter().filter(|callee| callee.0.measures()) {
             for value in self.values() {
-                if let Expectation::Defined(outputs) = self.evaluate(callee, &[], &[Some(value)]) {
+                if let Expectation::Defined(outputs) = self.evaluate(callee, &[], &[Some(value)], 1) {
                     found.extend(outputs.into_iter().next().map(|output| (callee, value, output)));
                 }
             }
@@ -409,23 +497,28 @@ impl<'a> Sketch<'a> {
         let gives = |(operator, version): &Callee| {
             let element_type = version.element_types.first().copied().unwrap_or(ElementType::Float);
             let tensor = Operand::new(element_type, dims.to_vec()).tensor();
-            operator.evaluate(self.opset, &[], &[Some(tensor)]) == Expectation::Defined(vec![target.clone()])
+            operator.evaluate(self.opset, &[], &[Some(tensor)], 1) == Expectation::Defined(vec![target.clone()])
         };
-        let callees: Vec<Callee> = self.callees().into_iter().filter(gives).collect();
+        let callees: Vec<Callee> =
+            self.callees().into_iter().filter(|callee| callee.0.measures()).filter(gives).collect();
         if callees.is_empty() {
             return Ok(None);
         }
         let callee = *u.choose(&callees)?;
         let operand = Operand { wiring: wiring(u)?, ..Operand::new(*u.choose(callee.1.element_types)?, dims.to_vec()) };
         let source = self.add_source(u, operand)?;
-        Ok(Some(self.add_node(callee, vec![], vec![Some(source)], Some(target.clone()))))
+        Ok(Some(self.add_node(callee, vec![], vec![Some(source)], 1, vec![target.clone()])))
     }
 
     /// A node that brings a new source, of the same elements as planned, into the dims that are planned; or the source itself, if
     /// no operator does.
     fn reshaped(&mut self, u: &mut Unstructured, planned: Operand) -> Result<Value> {
-        let length: i64 = planned.dims.iter().product();
-        let does = |(_, version): &Callee| has_target(version) && version.element_types.contains(&planned.element_type);
+        let length = product(planned.dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(0);
+        let does = |(_, version): &Callee| {
+            let has_target = version.target_input().is_some()
+                || version.attributes.iter().any(|spec| spec.role == Role::TargetShape);
+            has_target && version.element_types.contains(&planned.element_type)
+        };
         let callees: Vec<Callee> = self.callees().into_iter().filter(does).collect();
         if callees.is_empty() {
             return self.add_source(u, planned);
@@ -436,18 +529,24 @@ impl<'a> Sketch<'a> {
             shapes.push(vec![]);
         }
         let dims = u.choose(&shapes)?.clone();
-        let source = self.add_source(u, Operand { dims, ..planned.clone() })?;
-        let mut draft = self.draft(u, callee, source, Intent::Valid)?;
         let is_inferred = planned.dims.len() == 1 && (length == 0 || u.ratio(1, 2)?);
-        draft.set_target(if is_inferred { &[-1] } else { &planned.dims });
-        let Draft { attributes, operands, .. } = draft;
+        let target = if is_inferred { vec![-1] } else { planned.dims.clone() };
+        let source = self.add_source(u, Operand { dims, ..planned.clone() })?;
+        let mut drawn = self.draft(u, callee, Some(source), Aim::Valid)?;
+        drawn.set_target(callee.1, &target);
         let mut inputs = vec![Some(source)];
-        for operand in operands.into_iter().skip(1).flatten() {
-            inputs.push(Some(self.add_source(u, operand)?));
+        for given in drawn.inputs.into_iter().skip(1) {
+            inputs.push(match given {
+                Some(given) => {
+                    let operand = operand(u, given)?;
+                    Some(self.add_source(u, operand)?)
+                }
+                None => None,
+            });
         }
-        match self.evaluate(callee, &attributes, &inputs) {
+        match self.evaluate(callee, &drawn.attributes, &inputs, 1) {
             Expectation::Defined(outputs) if outputs.iter().all(|output| output.dims() == planned.dims) => {
-                Ok(self.add_node(callee, attributes, inputs, outputs.into_iter().next()))
+                Ok(self.add_node(callee, drawn.attributes, inputs, 1, outputs))
             }
             _ => self.add_source(u, planned),
         }
@@ -460,64 +559,52 @@ impl<'a> Sketch<'a> {
             self.tensor(value).is_some_and(|tensor| callee.1.element_types.contains(&tensor.element_type()))
         });
         let data = match picked {
-            Some(data) => data,
-            None => self.add_data(u, callee.1)?,
+            _ if callee.1.data_input().is_none() => None,
+            Some(data) => Some(data),
+            None => Some(self.add_data(u, callee.1)?),
         };
-        let (draft, data) = self.bent(u, callee, intent, data)?;
-        let Draft { attributes, operands, .. } = draft;
-        let mut inputs = Vec::with_capacity(operands.len());
-        for (place, operand) in operands.into_iter().enumerate() {
-            inputs.push(match operand {
-                Some(_) if place == 0 => Some(data),
-                Some(operand) => Some(self.bent_target(u, operand, intent, room)?),
-                None => None,
-            });
+        let Drawn { attributes, inputs: drawn, outputs } = self.bent(u, callee, intent, data)?;
+        let mut inputs = self.inputs(u, callee, data, &drawn)?;
+        for (place, given) in drawn.into_iter().enumerate() {
+            if let Some(given @ Given::Values(_)) = given {
+                let planned = operand(u, given)?;
+                inputs[place] = Some(self.bent_parameter(u, planned, intent, room)?);
+            }
         }
-        let expectation = self.evaluate(callee, &attributes, &inputs);
+        let expectation = self.evaluate(callee, &attributes, &inputs, outputs);
         let is_vast = expectation.rule() == Some(Rule::VAST_DIMS);
-        let outputs = match expectation {
+        let given = match expectation {
             Expectation::Defined(outputs) => Some(outputs),
             Expectation::Reject { lenient, .. } => lenient,
             Expectation::Unspecified { tolerated, .. } => tolerated.into_iter().find_map(|answer| match answer {
                 Answer::Outputs(outputs) => Some(outputs),
-                Answer::Refusal => None,
+                Answer::Refusal | Answer::Any => None,
             }),
         };
-        let given = outputs.and_then(|outputs| outputs.into_iter().next()).or_else(|| self.tensor(data).cloned());
+        let otherwise = || data.and_then(|data| self.tensor(data)).map(|tensor| vec![tensor.clone(); outputs]);
+        let given = given.or_else(otherwise).filter(|given| !is_vast && is_small(given)).unwrap_or_default();
         self.bent = Some(self.nodes.len());
-        self.add_node(callee, attributes, inputs, given.filter(|_| !is_vast));
+        self.add_node(callee, attributes, inputs, outputs, given);
         Ok(())
     }
 
-    /// The draft of that node, and its data: a new source where the rule needs other dims or another type.
-    fn bent(&mut self, u: &mut Unstructured, callee: Callee, intent: Intent, data: Value) -> Result<(Draft, Value)> {
-        let filled = if intent == Intent::Wild { Intent::Wild } else { Intent::Valid };
-        let mut data = data;
-        loop {
-            let mut draft = self.draft(u, callee, data, filled)?;
-            let dims = draft.dims.clone();
-            if let Intent::Rule(rule) = intent {
-                draft.bend(u, rule)?;
-            }
-            let is_other = draft.dims != dims || intent == Intent::Rule(Rule::ELEMENT_TYPE);
-            let Some(Some(operand)) = draft.operands.first().cloned().filter(|_| is_other) else {
-                return Ok((draft, data));
-            };
-            if product(operand.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into()) {
-                data = self.add_source(u, operand)?;
-                return Ok((draft, data));
-            }
-            // Dims that only a 0 beside them allowed.
-            let small = Operand::new(operand.element_type, vec![2, 3]);
-            data = self.add_source(u, small)?;
+    /// The draft of that node. Where the data has dims that only a 0 beside them allowed, and the rule needs it without the 0, it
+    /// is drawn for small data.
+    fn bent(&mut self, u: &mut Unstructured, callee: Callee, intent: Intent, data: Option<Value>) -> Result<Drawn> {
+        let drawn = self.draft(u, callee, data, intent.aim())?;
+        let is_small = |given: &Given| product(given.dims().iter().copied()).is_some_and(|n| n <= MAX_DRAWN.into());
+        if drawn.inputs.iter().flatten().all(is_small) {
+            return Ok(drawn);
         }
+        let small = Data { element_type: *u.choose(callee.1.element_types)?, dims: vec![2, 3] };
+        callee.0.draw(u, callee.1, intent.aim(), Some(small))
     }
 
-    /// A further input of that node: as planned, perhaps computed; a wild one may be any int64 scalar or vector.
-    fn bent_target(&mut self, u: &mut Unstructured, planned: Operand, intent: Intent, room: usize) -> Result<Value> {
-        let is_target = |tensor: &Tensor| tensor.element_type() == ElementType::Int64 && tensor.rank() <= 1;
+    /// A parameter of that node: as planned, perhaps computed; of a wild one any scalar or vector of its type.
+    fn bent_parameter(&mut self, u: &mut Unstructured, planned: Operand, intent: Intent, room: usize) -> Result<Value> {
+        let is_such = |tensor: &Tensor| tensor.element_type() == planned.element_type && tensor.rank() <= 1;
         let there: Vec<Value> =
-            self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(is_target)).collect();
+            self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(is_such)).collect();
         if intent == Intent::Wild && !there.is_empty() && u.ratio(1, 2)? {
             return Ok(*u.choose(&there)?);
         }
@@ -563,8 +650,7 @@ impl Case {
     /// Makes graph outputs of the last node and of the nodes whose output no other takes.
     pub(super) fn settle_outputs(&mut self) {
         for place in 0..self.nodes.len() {
-            let value = Some(Value::Output { node: place, output: 0 });
-            let is_taken = self.nodes.iter().any(|node| node.inputs.contains(&value));
+            let is_taken = self.is_taken(place);
             let shown = &mut self.nodes[place].shown;
             if !is_taken {
                 *shown = match *shown {

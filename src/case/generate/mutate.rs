@@ -7,10 +7,13 @@ use mutatis::{Candidates, Mutate, Session};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Generator, contents, shape_wiring, values, wiring};
+use super::{Generator, contents, parameter_wiring, wiring};
+use crate::case::target::TargetPlace;
 use crate::case::{Case, Contents, Operand, Single, shrink};
-use crate::operator::{Attribute, AttributeValue, Role};
-use crate::tensor::{ElementType, element_count};
+use crate::operator::{
+    Attribute, AttributeKind, AttributeValue, Data, Given, Role, boundary_axes, boundary_sizes, dims, rank,
+};
+use crate::tensor::{ElementType, Tensor, element_count};
 
 /// A change to a case; one that has nothing to change leaves it as it is.
 type Move = fn(&mut Single, &mut Unstructured) -> Result<()>;
@@ -18,8 +21,8 @@ type Move = fn(&mut Single, &mut Unstructured) -> Result<()>;
 /// Every kind of change, with how often it is drawn.
 const MOVES: &[(u32, Move)] = &[
     (5, change_entry),
-    (3, change_target_length),
-    (4, fit_target),
+    (3, change_length),
+    (4, fit_parameters),
     (4, change_dim),
     (3, change_rank),
     (5, change_attribute),
@@ -29,7 +32,8 @@ const MOVES: &[(u32, Move)] = &[
     (1, refill),
     (3, change_opset),
     (1, change_operands),
-    (1, reshape_shape),
+    (1, reshape_parameter),
+    (1, change_outputs),
 ];
 
 /// Elements that a mutated case may have in all: more only costs time.
@@ -122,7 +126,7 @@ fn dims_of(case: &Single) -> Vec<i64> {
 
 /// Gives the data other dims. Contents that are written out no longer fit.
 fn set_dims(case: &mut Single, dims: Vec<i64>) {
-    if let Some(Some(data)) = case.operands.first_mut() {
+    if let Some(data) = case.data_mut() {
         if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
             data.contents = Contents::Count;
         }
@@ -130,45 +134,60 @@ fn set_dims(case: &mut Single, dims: Vec<i64>) {
     }
 }
 
+/// A parameter, if the case has one.
+fn parameter(case: &Single, u: &mut Unstructured) -> Result<Option<(TargetPlace, Vec<i64>)>> {
+    let places = case.parameters();
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let place = *u.choose(&places)?;
+    Ok(case.numbers(place).map(|numbers| (place, numbers)))
+}
+
 /// A number near a boundary, or one that the case has already.
 fn number(case: &Single, u: &mut Unstructured) -> Result<i64> {
     let mut pool = dims_of(case);
-    pool.extend(case.target().unwrap_or_default());
+    pool.extend(case.parameters().into_iter().filter_map(|place| case.numbers(place)).flatten().take(64));
     if !pool.is_empty() && u.ratio(1, 4)? {
         let known = *u.choose(&pool)?;
         return Ok(known.wrapping_add(*u.choose(&[0, 1, -1, 1 << 32, -(1 << 32)])?));
     }
-    values::axis(u, values::rank(&dims_of(case)))
+    let rank = rank(&dims_of(case));
+    if u.ratio(1, 2)? { u.int_in_range(-rank - 2..=rank + 2) } else { Ok(*u.choose(&boundary_axes(rank))?) }
 }
 
 fn change_entry(case: &mut Single, u: &mut Unstructured) -> Result<()> {
-    let Some(mut target) = case.target().filter(|target| !target.is_empty()) else { return Ok(()) };
-    let place = u.choose_index(target.len())?;
-    target[place] = if u.ratio(1, 2)? { *u.choose(&[-1, 0, 1, 2])? } else { number(case, u)? };
-    case.set_target(target);
+    let Some((place, mut numbers)) = parameter(case, u)?.filter(|(_, numbers)| !numbers.is_empty()) else {
+        return Ok(());
+    };
+    let entry = u.choose_index(numbers.len())?;
+    numbers[entry] = if u.ratio(1, 2)? { *u.choose(&[-1, 0, 1, 2])? } else { number(case, u)? };
+    case.set_numbers(place, &numbers);
     Ok(())
 }
 
-fn change_target_length(case: &mut Single, u: &mut Unstructured) -> Result<()> {
-    let Some(mut target) = case.target() else { return Ok(()) };
-    if target.is_empty() || u.ratio(1, 2)? {
+fn change_length(case: &mut Single, u: &mut Unstructured) -> Result<()> {
+    let Some((place, mut numbers)) = parameter(case, u)? else { return Ok(()) };
+    if numbers.is_empty() || u.ratio(1, 2)? {
         let entry = *u.choose(&[1, -1, 0, 2])?;
-        target.insert(u.int_in_range(0..=target.len())?, entry);
+        numbers.insert(u.int_in_range(0..=numbers.len())?, entry);
     } else {
-        let place = u.choose_index(target.len())?;
-        target.remove(place);
+        let place = u.choose_index(numbers.len())?;
+        numbers.remove(place);
     }
-    case.set_target(target);
+    case.set_numbers(place, &numbers);
     Ok(())
 }
 
-/// Draws a target that the data can take.
-fn fit_target(case: &mut Single, u: &mut Unstructured) -> Result<()> {
-    let flag = |attribute: &Attribute| matches!(attribute.value, AttributeValue::Int(1));
-    let allowzero = i64::from(case.attributes.iter().any(flag));
-    if case.target().is_some() {
-        let target = values::target(u, &dims_of(case), allowzero)?;
-        case.set_target(target);
+/// Draws the inputs anew that the data can take with the attributes that there are.
+fn fit_parameters(case: &mut Single, u: &mut Unstructured) -> Result<()> {
+    let (Some(version), Some(data)) = (case.version(), case.data()) else { return Ok(()) };
+    let data = Data { element_type: data.element_type, dims: data.dims.clone() };
+    let drawn = case.operator.draw_inputs(u, version, &case.attributes, data, None)?;
+    for (place, input) in drawn.into_iter().enumerate().take(case.operands.len()) {
+        if let (Some(Given::Values(tensor)), Some(operand)) = (input, &mut case.operands[place]) {
+            *operand = Operand::of(&tensor, operand.wiring);
+        }
     }
     Ok(())
 }
@@ -188,7 +207,7 @@ fn change_dim(case: &mut Single, u: &mut Unstructured) -> Result<()> {
 fn change_rank(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let mut own = dims_of(case);
     match u.int_in_range(0_u8..=3)? {
-        0 => own = values::dims(u)?,
+        0 => own = dims(u)?,
         1 if !own.is_empty() => {
             let place = u.choose_index(own.len())?;
             own.remove(place);
@@ -210,6 +229,8 @@ fn change_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let value = if u.ratio(1, 3)? { *u.choose(&[0, 1, -1, 2])? } else { number(case, u)? };
     case.attributes[place].value = match &case.attributes[place].value {
         AttributeValue::Ints(own) => AttributeValue::Ints(own.iter().copied().chain([value]).take(8).collect()),
+        AttributeValue::Int(_) => AttributeValue::Int(value),
+        other if u.ratio(7, 8)? => other.clone(),
         _ => AttributeValue::Int(value),
     };
     Ok(())
@@ -223,10 +244,18 @@ fn toggle_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
         case.attributes.remove(place);
     } else if !declared.is_empty() {
         let spec = u.choose(declared)?;
-        let value = match spec.role {
-            Role::TargetShape | Role::Ignored => AttributeValue::Ints(values::wild_target(u, &dims_of(case))?),
-            Role::Flag => AttributeValue::Int(*u.choose(&[0, 1, 1, 2, -1])?),
-            _ => AttributeValue::Int(number(case, u)?),
+        let value = match (spec.kind, spec.role) {
+            (AttributeKind::Ints, _) => {
+                let length = u.int_in_range(0_u8..=5)?;
+                AttributeValue::Ints((0..length).map(|_| Ok(*u.choose(&boundary_sizes())?)).collect::<Result<_>>()?)
+            }
+            (AttributeKind::Int, Role::Flag) => AttributeValue::Int(*u.choose(&[0, 1, 1, 2, -1])?),
+            (AttributeKind::Int, _) => AttributeValue::Int(number(case, u)?),
+            (AttributeKind::Float, _) => AttributeValue::Float(u.choose(&[0.0_f32, 1.0, -0.0])?.to_bits()),
+            (AttributeKind::String, _) => AttributeValue::String(
+                (*u.choose(&["constant", "edge", "reflect", "wrap", "DCR", "CRD", ""])?).to_owned(),
+            ),
+            (AttributeKind::Tensor, _) => AttributeValue::Tensor(Tensor::vector(&[number(case, u)?])),
         };
         // Twice only now and then.
         if u.ratio(7, 8)? {
@@ -251,25 +280,32 @@ fn operand<'a>(case: &'a mut Single, u: &mut Unstructured) -> Result<Option<(usi
 }
 
 fn rewire(case: &mut Single, u: &mut Unstructured) -> Result<()> {
+    let is_data: Vec<bool> = (0..case.operands.len()).map(|place| case.is_data(place)).collect();
     if let Some((place, operand)) = operand(case, u)? {
-        operand.wiring = if place == 0 { wiring(u)? } else { shape_wiring(u)? };
+        operand.wiring = if is_data[place] { wiring(u)? } else { parameter_wiring(u)? };
     }
     Ok(())
 }
 
 fn retype(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let own = case.version().map_or(&ElementType::ALL[..], |version| version.element_types);
-    if let Some((place, operand)) = operand(case, u)? {
-        // A shape of another type is one case in many.
-        if place == 0 || u.ratio(1, 8)? {
-            operand.retype(if u.ratio(7, 8)? { *u.choose(own)? } else { *u.choose(&ElementType::ALL)? });
+    let is_data: Vec<bool> = (0..case.operands.len()).map(|place| case.is_data(place)).collect();
+    let element_type = if u.ratio(7, 8)? { *u.choose(own)? } else { *u.choose(&ElementType::ALL)? };
+    if u.ratio(3, 4)? {
+        // All data has one type.
+        let operands = case.operands.iter_mut().zip(is_data).filter(|(_, is_data)| *is_data);
+        operands.filter_map(|(operand, _)| operand.as_mut()).for_each(|operand| operand.retype(element_type));
+    } else if let Some((place, operand)) = operand(case, u)? {
+        // A parameter of another type is one case in many.
+        if is_data[place] || u.ratio(1, 8)? {
+            operand.retype(element_type);
         }
     }
     Ok(())
 }
 
 fn refill(case: &mut Single, u: &mut Unstructured) -> Result<()> {
-    if let Some(Some(data)) = case.operands.first_mut() {
+    if let Some(data) = case.data_mut() {
         data.contents = contents(u)?;
     }
     Ok(())
@@ -287,8 +323,8 @@ fn change_opset(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some(spec) = spec {
         case.operands.truncate(newer.inputs.len());
         case.attributes.push(Attribute { name: spec.name.to_owned(), value: AttributeValue::Ints(target) });
-    } else if case.operands.len() < newer.inputs.len() {
-        case.operands.push(Some(Operand { wiring: shape_wiring(u)?, ..Operand::vector(&target) }));
+    } else if case.operands.len() < newer.input_counts().0 {
+        case.operands.push(Some(Operand { wiring: parameter_wiring(u)?, ..Operand::vector(&target) }));
     }
     Ok(())
 }
@@ -308,8 +344,15 @@ fn change_operands(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Gives the shape operand another rank.
-fn reshape_shape(case: &mut Single, u: &mut Unstructured) -> Result<()> {
+fn change_outputs(case: &mut Single, u: &mut Unstructured) -> Result<()> {
+    if case.version().is_some_and(|version| version.has_outputs) {
+        case.outputs = u.int_in_range(1..=5)?;
+    }
+    Ok(())
+}
+
+/// Gives the parameter behind the data another rank.
+fn reshape_parameter(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some(Some(shape)) = case.operands.get_mut(1) {
         let length = element_count(&shape.dims).and_then(|count| i64::try_from(count).ok()).unwrap_or(0);
         shape.dims = match (length, u.int_in_range(0_u8..=2)?) {
@@ -330,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_mutated_case_is_another_one_of_the_notation_and_the_same_for_the_same_seed() {
-        let generator = Generator::default();
+        let generator = Generator::new(crate::operator::OPERATORS.to_vec());
         for index in 0..3000 {
             let case = generator.case(3, index).case;
             let mutated = generator.mutate(&case, index);
@@ -363,7 +406,7 @@ mod tests {
 
     #[test]
     fn crossing_over_takes_parts_of_both() {
-        let generator = Generator::default();
+        let generator = Generator::new(crate::operator::OPERATORS.to_vec());
         let first: Case = "Flatten@9 axis=2 float[2,3]".parse().unwrap();
         let second: Case = "Flatten@25 axis=-1 int8[7]:constant".parse().unwrap();
         let crossed: BTreeSet<String> =
@@ -377,7 +420,7 @@ mod tests {
 
     #[test]
     fn each_simplification_is_simpler_until_there_is_nothing_simpler() {
-        let generator = Generator::default();
+        let generator = Generator::new(crate::operator::OPERATORS.to_vec());
         for index in 0..40 {
             let mut case = generator.case(1, index).case;
             let mut steps = 0;

@@ -117,6 +117,9 @@ fn with_mutated_node(case: &Case, node: usize, seed: u64) -> Option<Case> {
     let mut mutated = case.clone();
     mutated.opset = single.opset;
     mutated.nodes[node].attributes = single.attributes;
+    if !case.is_taken(node) {
+        mutated.nodes[node].outputs = single.outputs;
+    }
     let earlier = std::mem::take(&mut mutated.nodes[node].inputs);
     let mut inputs = Vec::with_capacity(single.operands.len());
     for (place, operand) in single.operands.into_iter().enumerate() {
@@ -142,7 +145,7 @@ fn with_mutated_node(case: &Case, node: usize, seed: u64) -> Option<Case> {
 /// Gives a node another value to take.
 fn redirect(case: &mut Case, node: usize, u: &mut Unstructured) -> Result<()> {
     let sources = (0..case.sources.len()).map(Value::Source);
-    let values: Vec<Value> = sources.chain((0..node).map(|node| Value::Output { node, output: 0 })).collect();
+    let values: Vec<Value> = sources.chain((0..node).flat_map(|node| case.outputs_of(node))).collect();
     let inputs = &mut case.nodes[node].inputs;
     if !(inputs.is_empty() || values.is_empty()) {
         let place = u.choose_index(inputs.len())?;

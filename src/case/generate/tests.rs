@@ -8,19 +8,23 @@ use super::*;
 use crate::case::{Declares, Node, Shown, Value};
 use crate::model;
 use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
-use crate::tensor::product;
+use crate::operator::{Attribute, AttributeValue, MAX_DRAWN, OPERATORS};
+use crate::tensor::{ElementType, product};
 
 const SEED: u64 = 7;
 const CASES: u64 = 200_000;
 
 #[test]
 fn every_cell_rule_and_wiring_pair_is_reached() {
-    let generator = Generator::default();
+    const EACH: u64 = 40_000;
+    let generators = OPERATORS.iter().map(|&operator| Generator::new(vec![operator]));
+    let cases = generators.flat_map(|generator| (0..EACH).map(move |index| generator.case(SEED, index)));
+    let total = EACH * OPERATORS.len() as u64;
     let (mut cells, mut rules, mut wirings): (HashMap<_, u32>, HashMap<_, u32>, HashMap<_, u32>) = Default::default();
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
     let mut strays: BTreeMap<String, (u32, String)> = BTreeMap::new();
-    for index in 0..CASES {
-        let Generated { case, intent, expectation, .. } = generator.case(SEED, index);
+    for Generated { case, intent, expectation, .. } in cases {
+        let own = case.call().unwrap().element_type;
         let case = case.single().unwrap();
         let version = case.version().unwrap();
         let kind = match &expectation {
@@ -41,10 +45,10 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
         if let Intent::Rule(rule) = intent {
             *rules.entry((case.operator.name, version.since, rule)).or_default() += 1;
         }
-        if intent == Intent::Valid {
-            let data = case.operands[0].as_ref().unwrap();
-            assert!(version.element_types.contains(&data.element_type));
-            *cells.entry((case.operator.name, version.since, data.element_type)).or_default() += 1;
+        if matches!(intent, Intent::Valid | Intent::Rule(Rule::TILE_1)) {
+            let element_type = own.unwrap();
+            assert!(version.element_types.contains(&element_type));
+            *cells.entry((case.operator.name, version.since, element_type)).or_default() += 1;
             let wiring: Vec<Wiring> = case.operands.iter().flatten().map(|o| o.wiring).collect();
             *wirings.entry(wiring).or_default() += 1;
         }
@@ -56,7 +60,7 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
                 let reached = cells.get(&(operator.name, version.since, *element_type)).copied().unwrap_or(0);
                 assert!(reached >= 10, "{operator}-{} of {element_type} reached {reached} times", version.since);
             }
-            for rule in rules_of(operator, version) {
+            for rule in operator.rules_of(version) {
                 let reached = rules.get(&(operator.name, version.since, rule)).copied().unwrap_or(0);
                 assert!(reached >= 10, "{operator}-{} with {rule} reached {reached} times", version.since);
             }
@@ -69,8 +73,8 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
             assert!(wirings.get(&vec![first, second]).is_some_and(|&n| n >= 10), "{first} with {second}");
         }
     }
-    assert!(kinds["valid"] * 100 >= CASES * 60, "{kinds:?}");
-    assert!(kinds["invalid"] * 100 >= CASES * 15, "{kinds:?}");
+    assert!(kinds["valid"] * 100 >= total * 60, "{kinds:?}");
+    assert!(kinds["invalid"] * 100 >= total * 12, "{kinds:?}");
 }
 
 #[test]
@@ -85,7 +89,7 @@ fn a_size_is_inferred_by_every_divisor_up_to_128_and_by_some_beyond() {
             let known = outputs[0].dims().iter().enumerate().filter(|(other, _)| *other != place);
             *divisors.entry(known.map(|(_, &d)| d.cast_unsigned()).product()).or_default() += 1;
         }
-        let most = usize::try_from(values::MAX_DRAWN).unwrap();
+        let most = usize::try_from(MAX_DRAWN).unwrap();
         assert!(generated.tensors.iter().all(|tensor| tensor.len() <= most), "{}", generated.case);
     }
     let missed: Vec<u64> = (1..=128).filter(|divisor| divisors.get(divisor).is_none_or(|&n| n < 5)).collect();
@@ -110,6 +114,11 @@ fn a_family_divides_by_many_numbers_too() {
     assert!(divisors.len() > 100, "{divisors:?}");
 }
 
+/// A generator of every operator that is known.
+fn all() -> Generator {
+    Generator::new(OPERATORS.to_vec())
+}
+
 /// A class of boundary: whether a case is in it.
 type Boundary = (&'static str, fn(&Generated) -> bool);
 
@@ -122,7 +131,7 @@ fn rank_is(generated: &Generated, rank: usize) -> bool {
 }
 
 fn rank(generated: &Generated) -> i64 {
-    dims(generated).map_or(0, values::rank)
+    dims(generated).map_or(0, crate::operator::rank)
 }
 
 fn axis(generated: &Generated, holds: impl Fn(i64) -> bool) -> bool {
@@ -247,7 +256,7 @@ const BOUNDARIES: &[Boundary] = &[
 /// The checker of the `onnx` package finds the same in `tests/checker.rs`.
 #[test]
 fn the_model_of_a_valid_case_declares_every_rank_and_has_constants_of_listed_types() {
-    let generator = Generator::default();
+    let generator = all();
     let has_rank = |info: &ValueInfoProto| {
         info.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).is_some_and(|t| t.shape.is_some())
     };
@@ -273,7 +282,7 @@ fn the_model_of_a_valid_case_declares_every_rank_and_has_constants_of_listed_typ
 
 #[test]
 fn every_class_of_boundary_is_reached() {
-    let generator = Generator::default();
+    let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let mut reached = vec![0_u32; BOUNDARIES.len()];
     for index in 0..CASES {
         let generated = generator.case(SEED, index);
@@ -287,7 +296,7 @@ fn every_class_of_boundary_is_reached() {
 
 #[test]
 fn printing_a_case_and_reading_it_back_gives_the_same_case() {
-    let generator = Generator::default();
+    let generator = all();
     for index in 0..20_000 {
         let case = generator.case(SEED + 1, index).case;
         let line = case.to_string();
@@ -360,18 +369,18 @@ fn a_seed_gives_the_same_cases_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    Flatten@20 axis=-1 int8[1,1]:random(345):input(symbolic)
+    Flatten@20 axis=-1 uint32[1,1]:default(overridden)
     Flatten@12 _
-    Shape@9 double[17,64]:special
-    Reshape@24 int8[1,4]:special:initializer(typed) int64[1]{-1}:input(shared)
-    Shape@14 float16[]:initializer(typed)
+    Shape@9 int8[17,64]:special
+    Reshape@24 allowzero=1 uint4[32,1]:input(shared) int64[6]{2,2,1,1,4,2}:input(unranked)
+    Shape@14 float16[]:special
     ");
 }
 
 const GRAPHS: u64 = 3000;
 
 fn graphs() -> impl Iterator<Item = Generated> {
-    let generator = Generator::default();
+    let generator = all();
     (0..GRAPHS).map(move |index| generator.graph_case(SEED, index, 2..=6))
 }
 
@@ -480,7 +489,9 @@ const PATTERNS: &[Pattern] = &[
 fn every_pattern_of_a_graph_is_reached() {
     let mut reached = vec![0_u32; PATTERNS.len()];
     let mut opsets = BTreeSet::new();
-    for generated in graphs().filter(|generated| matches!(generated.expectation, Expectation::Defined(_))) {
+    let few = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
+    let graphs = (0..GRAPHS).map(|index| few.graph_case(SEED, index, 2..=6));
+    for generated in graphs.filter(|generated| matches!(generated.expectation, Expectation::Defined(_))) {
         opsets.insert(generated.case.opset);
         for (count, (_, holds)) in reached.iter_mut().zip(PATTERNS) {
             *count += u32::from(holds(&generated));
@@ -493,6 +504,9 @@ fn every_pattern_of_a_graph_is_reached() {
 
 #[test]
 fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
+    const GRAPHS: u64 = 24_000;
+    let generator = all();
+    let graphs = || (0..GRAPHS).map(|index| generator.graph_case(SEED, index, 2..=6));
     let (mut valid, mut drawn_valid, mut left_open) = (0, 0, 0);
     let mut broken: BTreeMap<Rule, u32> = BTreeMap::new();
     for Generated { case, intent, expectation, .. } in graphs() {
@@ -511,16 +525,16 @@ fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
             Intent::Wild | Intent::Given => {}
         }
     }
-    assert!((GRAPHS * 74..=GRAPHS * 86).contains(&(valid * 100)), "{valid} are valid");
-    assert!(drawn_valid * 100 >= GRAPHS * 74, "{drawn_valid} are drawn as valid ones");
+    assert!((GRAPHS * 70..=GRAPHS * 86).contains(&(valid * 100)), "{valid} are valid");
+    assert!(drawn_valid * 100 >= GRAPHS * 70, "{drawn_valid} are drawn as valid ones");
     // A graph that is to break a rule does so: 18 of 100, and some by a wiring.
     let kept: u32 = broken.values().sum();
     assert!(u64::from(kept) * 100 >= GRAPHS * 16, "{kept} break a rule as they are to");
     assert!(left_open * 100 >= GRAPHS * 3, "{left_open} are left open");
-    let missed: Vec<Rule> = Generator::default().rules_on_nodes();
-    let missed: Vec<Rule> = missed.into_iter().filter(|rule| broken.get(rule).is_none_or(|&n| n < 5)).collect();
+    let missed: Vec<Rule> = all().rules_on_nodes();
+    let missed: Vec<Rule> = missed.into_iter().filter(|rule| broken.get(rule).is_none_or(|&n| n < 2)).collect();
     assert!(missed.is_empty(), "{missed:?} of {broken:?}");
-    assert!(broken[&Rule::UNRANKED] * 100 <= 3 * u32::try_from(GRAPHS).unwrap(), "{broken:?}");
+    assert!(broken[&Rule::UNRANKED] * 100 <= 6 * u32::try_from(GRAPHS).unwrap(), "{broken:?}");
 }
 
 /// Holds a graph to what every graph is held to.
@@ -538,8 +552,7 @@ fn assert_sound(case: &Case) {
                 Value::Output { node, .. } => assert!(node < place, "{line}"),
             }
         }
-        let is_used = takers(case, Value::Output { node: place, output: 0 }) > 0;
-        assert!(is_used || matches!(node.shown, Shown::Output(_)), "node {place} is dead: {line}");
+        assert!(case.is_taken(place) || matches!(node.shown, Shown::Output(_)), "node {place} is dead: {line}");
     }
     assert!(taken.iter().copied().eq(0..case.sources.len()), "sources are not in the order of use: {line}");
     assert!(matches!(case.nodes[case.nodes.len() - 1].shown, Shown::Output(_)), "{line}");
@@ -553,11 +566,11 @@ fn assert_sound(case: &Case) {
 fn a_graph_is_a_small_line_without_dead_nodes() {
     for generated in graphs() {
         assert_sound(&generated.case);
-        let most = usize::try_from(values::MAX_DRAWN).unwrap();
+        let most = usize::try_from(MAX_DRAWN).unwrap();
         let values = generated.case.values(&generated.tensors);
-        for tensor in generated.tensors.iter().chain(values.iter().flatten()) {
-            assert!(tensor.len() <= most, "{}", generated.case);
-        }
+        assert!(generated.tensors.iter().all(|tensor| tensor.len() <= most), "{}", generated.case);
+        // What is wild or breaks a rule may ask for more.
+        assert!(values.iter().flatten().all(|tensor| tensor.len() <= 1 << 16), "{}", generated.case);
         assert!(values.iter().flatten().all(|tensor| tensor.rank() <= 16), "{}", generated.case);
         assert_eq!(generated.expectation, generated.case.expectation(&generated.tensors));
     }
@@ -568,12 +581,12 @@ fn a_seed_gives_the_same_graphs_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..6).map(|index| generator.graph_case(SEED, index, 2..=6).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    x=float[128,1,32]:random(38193):initializer(typed); a=Size@5 x; a1=Size a :info; a2=Reshape a1 int64[3]{1,1,1}:input(symbolic) :output; Flatten axis=0 x
-    a=Shape@8 string[3,128]:default :info(rank); a1=Size a; a2=Size a1; a3=Size a2 :output; a4=Shape a1; Reshape a3 a4
-    x2=int64[1,0,1]{}:initializer(typed); x3=int64[1]{-1}:constant(typed); a=Reshape@24 allowzero=1 float8e8m0[64,1] int64[4]{2,4,4,2}:initializer(typed) :info; a1=Size a :output(rank); a2=Reshape allowzero=1 x2 x3 :info(rank); a3=Reshape a1 a2; a4=Reshape allowzero=1 a3 a2 :output; Reshape allowzero=1 x2 x3 :output(static)
-    x=int16[4,128]:special:output; a=Flatten@24 axis=2 x :output; a1=Reshape int64[4]{0,16,2,-1}:initializer int64[1]{4}:initializer :output(rank); a2=Reshape allowzero=0 x a1; a3=Size a2 :output(rank); Reshape allowzero=1 x int64[2]{4,128}
-    a=Shape@1 int16[127]:special:input(symbolic) :output; a1=Shape a; a2=Shape a1 :info(rank); Shape a2 :output(static)
-    a=Size@4 double[128,0,1]:special :output; a1=Shape a; a2=Size a1 :output; a3=Reshape consumed_inputs=[-2,-1,-2,0] shape=[0,-1] float[0]:random(58061) :output; a4=Flatten axis=1 a3; Flatten axis=0 a4
+    a=Size@5 int64[128,1,32]:random(38193):initializer(typed); a1=Reshape int64[0]{}:initializer int64[1]{-1}:initializer :output(rank); a2=Reshape a a1 :output; Size int64[32,3,3,1,1,1,1,1,1,1,1,1]:special:initializer(typed)
+    a=Shape@8 int64[3,128]:default; a1=Reshape a int64[2]{1,2}; a2=Size a1 :output(rank); a3=Size a1; a4=Size a3 :output; Size a3 :output(static)
+    x=int64[64,1]; x1=int64[2]{-1,1}; a=Reshape@24 allowzero=1 x x1 :info(static); a1=Reshape allowzero=1 x x1; a2=Shape start=3 end=-8589934591 a1 :output; a3=Flatten a; a4=Reshape a3 int64[2]{8,-1}:initializer :output; Reshape allowzero=1 x1 int64[1]{2}:initializer(typed)
+    x1=int64[5]{32,4,2,2,1}:constant(typed); x2=int64[1]{-1}:initializer:output; a=Flatten@24 axis=2 float[4,128]:special; a1=Reshape a x1; a2=Shape start=-1 end=255 a1 :output; a3=Reshape allowzero=1 x1 x2 :info(rank); Reshape a3 int64[3]{1,5,1}:constant(typed) :output(rank)
+    a=Flatten@1 axis=1 float[127]:random(58286) :output; a1=Size a :info(rank); a2=Size a1; Size a2
+    a=Size@4 int64[128,0,1]:special :output; a1=Shape a :output(rank); a2=Size a1 :output; a3=Reshape shape=[0,0,-1] float[257,0,1,1,1,1]:random(19385) :output; a4=Reshape shape=[7,0] consumed_inputs=[257] a3; Flatten axis=1 a4
     ");
 }
 
@@ -591,7 +604,7 @@ fn graphs_of_each_operator_alone_are_drawn() {
 
 #[test]
 fn a_mutated_graph_is_another_graph_and_the_same_for_the_same_seed() {
-    let generator = Generator::default();
+    let generator = all();
     let (mut is_alike, mut lengths) = (0, BTreeSet::new());
     for index in 0..1000 {
         let mut case = generator.graph_case(SEED, index, 2..=6).case;

@@ -1,6 +1,6 @@
 //! Simpler graphs than a given one: fewer nodes first, then plainer ones.
 
-use super::{contents_rank, nearer, number, rank, size, type_rank, wiring_rank};
+use super::{contents_rank, nearer, number, rank, set_dims, size, type_rank, wiring_rank};
 use crate::case::{Case, Contents, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{AttributeValue, Expectation, NEWEST_OPSET};
 use crate::tensor::{ElementType, Tensor};
@@ -13,6 +13,7 @@ fn complexity(case: &Case) -> Vec<u128> {
         AttributeValue::Int(value) => number(*value),
         AttributeValue::Ints(values) => values.iter().map(|&value| 1 + number(value)).sum(),
         AttributeValue::Float(_) | AttributeValue::String(_) => 0,
+        AttributeValue::Tensor(tensor) => tensor.rank() as u128 + type_rank(true, tensor.element_type()),
     });
     vec![
         case.before.len() as u128,
@@ -23,13 +24,14 @@ fn complexity(case: &Case) -> Vec<u128> {
             Expectation::Unspecified { .. } => 1,
             Expectation::Reject { .. } => 2,
         },
+        nodes().map(|node| node.outputs as u128).sum(),
         nodes().map(|node| node.inputs.len() as u128).sum(),
         case.sources.len() as u128,
         case.passed.len() as u128,
         nodes().map(|node| node.attributes.len() as u128).sum(),
         nodes().enumerate().map(|(place, node)| shown_rank(case, place, node.shown)).sum(),
         of_sources(&|operand| rank(operand.dims.len())),
-        of_sources(&|operand| type_rank(0, operand.element_type)),
+        of_sources(&|operand| type_rank(true, operand.element_type)),
         of_sources(&|operand| wiring_rank(operand.wiring)),
         of_sources(&|operand| match operand.contents {
             // Of numbers that may be a shape only the values count.
@@ -52,7 +54,7 @@ fn entries(operand: &Operand) -> u128 {
 
 /// The plainest for a value that nodes take is that nobody sees it, and for any other that it is an output of symbols.
 fn shown_rank(case: &Case, node: usize, shown: Shown) -> u128 {
-    let is_taken = case.takers(Value::Output { node, output: 0 }).next().is_some();
+    let is_taken = case.is_taken(node);
     match shown {
         Shown::Hidden => u128::from(!is_taken) * 8,
         Shown::Output(declares) => u128::from(is_taken) + declares as u128,
@@ -135,7 +137,7 @@ fn replace(case: &mut Case, old: Value, new: Option<Value>) {
 
 /// A node that nobody takes goes.
 fn drop_node(case: &Case, node: usize, found: &mut Vec<Case>) {
-    let is_taken = case.takers(Value::Output { node, output: 0 }).next().is_some();
+    let is_taken = case.is_taken(node);
     if !is_taken && case.nodes.len() > 1 {
         found.push(with(case, |case| {
             case.nodes.remove(node);
@@ -150,13 +152,18 @@ fn drop_node(case: &Case, node: usize, found: &mut Vec<Case>) {
 
 /// A source that holds what a node gave goes in the place of its output.
 fn cut(case: &Case, node: usize, values: &[Vec<Tensor>], found: &mut Vec<Case>) {
-    let output = Value::Output { node, output: 0 };
-    let Some(tensor) = output.tensor(&[], values) else { return };
+    let outputs: Vec<(Value, &Tensor)> =
+        case.outputs_of(node).filter_map(|output| Some((output, output.tensor(&[], values)?))).collect();
+    if outputs.is_empty() {
+        return;
+    }
     for wiring in [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)] {
         found.push(with(case, |case| {
-            case.sources.push(Operand::of(tensor, wiring));
-            let source = Value::Source(case.sources.len() - 1);
-            replace(case, output, Some(source));
+            for (output, tensor) in &outputs {
+                case.sources.push(Operand::of(tensor, wiring));
+                let source = Value::Source(case.sources.len() - 1);
+                replace(case, *output, Some(source));
+            }
             if case.nodes.len() > node + 1 {
                 case.nodes[node].shown = Shown::Hidden;
             }
@@ -168,7 +175,9 @@ fn cut(case: &Case, node: usize, values: &[Vec<Tensor>], found: &mut Vec<Case>) 
 fn bypass(case: &Case, node: usize, found: &mut Vec<Case>) {
     for input in case.nodes[node].inputs.iter().flatten() {
         found.push(with(case, |case| {
-            replace(case, Value::Output { node, output: 0 }, Some(*input));
+            for output in case.outputs_of(node) {
+                replace(case, output, Some(*input));
+            }
             if case.nodes.len() > node + 1 {
                 case.nodes[node].shown = Shown::Hidden;
             }
@@ -219,6 +228,10 @@ fn plainness(case: &Case, found: &mut Vec<Case>) {
             found.push(with(case, |case| {
                 case.nodes[node].attributes.remove(attribute);
             }));
+        }
+        let last = Value::Output { node, output: case.nodes[node].outputs - 1 };
+        if case.nodes[node].outputs > 1 && case.takers(last).next().is_none() {
+            found.push(with(case, |case| case.nodes[node].outputs -= 1));
         }
         for input in (0..case.nodes[node].inputs.len()).rev() {
             found.push(with(case, |case| {
@@ -289,11 +302,26 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
     }
     for (place, node) in case.nodes.iter().enumerate() {
         for (index, attribute) in node.attributes.iter().enumerate() {
-            let AttributeValue::Int(value) = attribute.value else { continue };
-            for simpler in nearer(value, 1) {
-                found.push(with(case, |case| {
-                    case.nodes[place].attributes[index].value = AttributeValue::Int(simpler);
-                }));
+            let mut set = |value: AttributeValue| {
+                found.push(with(case, |case| case.nodes[place].attributes[index].value = value));
+            };
+            match &attribute.value {
+                AttributeValue::Int(value) => {
+                    for simpler in nearer(*value, 1) {
+                        set(AttributeValue::Int(simpler));
+                    }
+                }
+                AttributeValue::Ints(values) => {
+                    for at in 0..values.len() {
+                        set(AttributeValue::Ints([&values[..at], &values[at + 1..]].concat()));
+                        for simpler in nearer(values[at], 1).into_iter().take(8) {
+                            let mut values = values.clone();
+                            values[at] = simpler;
+                            set(AttributeValue::Ints(values));
+                        }
+                    }
+                }
+                AttributeValue::Float(_) | AttributeValue::String(_) | AttributeValue::Tensor(_) => {}
             }
         }
     }
@@ -302,18 +330,6 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
 /// The elements of a source that may be a shape, unless they are so many that fewer must be tried first.
 fn few_entries(operand: &Operand) -> Vec<i64> {
     operand.int64s().filter(|entries| entries.len() <= 16).unwrap_or_default()
-}
-
-/// Gives a source other dims. Elements that are written out are cut, or come again from the first.
-fn set_dims(operand: &mut Operand, dims: Vec<i64>) {
-    let length = crate::tensor::element_count(&dims).unwrap_or(0);
-    match &operand.contents {
-        Contents::Bits(bits) if bits.is_empty() => operand.contents = Contents::Count,
-        Contents::Bits(bits) => operand.contents = Contents::Bits(bits.iter().copied().cycle().take(length).collect()),
-        Contents::Strings(_) => operand.contents = Contents::Count,
-        _ => {}
-    }
-    operand.dims = dims;
 }
 
 fn change_entries(operand: &mut Operand, change: &dyn Fn(i64) -> i64) {

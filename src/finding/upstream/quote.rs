@@ -1,7 +1,7 @@
 //! What the documents of ONNX say about a case, word for word, and what that means for it.
 
 use crate::case::{Declared, Encoding, Generated, Single, Wiring};
-use crate::operator::{AttributeKind, NEGATIVE_AXIS_SINCE, Rule};
+use crate::operator::{AttributeKind, Rule};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Mismatch};
 use serde::Serialize;
@@ -67,22 +67,13 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
     let (mut quotes, remark) = match generated.expectation.rule() {
         None => (vec![own(purpose(case))], defined(case, mismatch)),
         Some(rule) => {
-            let own_words = quoted(rule_at(rule, case)).map(own);
+            let own_words = quoted(case.operator.words_of(rule, case.since())).map(own);
             let (others, remark) = ruled(case, rule);
             (own_words.into_iter().chain(others).collect(), remark)
         }
     };
     quotes.extend(circumstances(case, generated.expectation.rule()));
     (quotes, remark)
-}
-
-/// The rule whose words stand in the document of the case's own version.
-fn rule_at(rule: Rule, case: &Single) -> Rule {
-    match rule {
-        Rule::AXIS_RANGE | Rule::SCALAR_AXIS if case.since() < NEGATIVE_AXIS_SINCE => Rule::NEGATIVE_AXIS,
-        Rule::SCALAR_AXIS => Rule::AXIS_RANGE,
-        rule => rule,
-    }
 }
 
 /// The first words of the specification itself in the text of a rule.
@@ -92,33 +83,18 @@ fn quoted(rule: Rule) -> Option<&'static str> {
 
 /// What the operator is for.
 fn purpose(case: &Single) -> &'static str {
-    match (case.operator.name, case.since()) {
-        ("Shape", _) => {
-            "Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor."
-        }
-        ("Flatten", _) => {
-            "If input tensor has shape (d_0, d_1, ... d_n) then the output will have shape (d_0 X d_1 ... d_(axis-1), \
-             d_axis X d_(axis+1) ... X dn)."
-        }
-        ("Size", _) => {
-            "Takes a tensor as input and outputs a int64 scalar that equals to the total number of elements of the input \
-             tensor."
-        }
-        (_, 1) => "It takes a tensor as input and an argument `shape`. It outputs the reshaped tensor.",
-        _ => {
-            "First input is the data tensor, second input is a shape tensor which specifies the output shape. It outputs \
-             the reshaped tensor."
-        }
-    }
+    case.operator.purpose(case.opset)
 }
 
 /// What is special about a case that has one right answer.
 fn defined(case: &Single, mismatch: &Mismatch) -> String {
     if mismatch.discrepancies.contains(&Discrepancy::WrongType) {
-        return match case.operator.name {
-            "Shape" | "Size" => "The output is declared as `tensor(int64)`.".to_owned(),
-            _ => "Input and output have the same element type: both are of the type `T`.".to_owned(),
+        let declared = if case.operator.measures() {
+            "The output is declared as `tensor(int64)`."
+        } else {
+            "Input and output have the same element type: both are of the type `T`."
         };
+        return declared.to_owned();
     }
     match case.operator.name {
         _ if is_in_uint64_data(case) => {
@@ -255,7 +231,14 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             let quotes = [Quote::operator(case, purpose(case))].into_iter().chain(signature());
             (quotes.collect(), remark.to_owned())
         }
-        _ => (vec![Quote::operator(case, purpose(case))], String::new()),
+        Rule::MISSING_ATTRIBUTE => {
+            let required = declared.iter().filter(|spec| spec.is_required).map(|spec| spec.name);
+            (signature(), format!("{version} requires {}.", names(&mut required.into_iter())))
+        }
+        Rule::PARAMETER_TYPE | Rule::MIXED_TYPES => (signature(), rule.text().sentence.to_owned()),
+        // Its own words are quoted already, if the document has any.
+        rule if quoted(rule).is_some() => (vec![], String::new()),
+        rule => (vec![Quote::operator(case, purpose(case))], rule.text().sentence.to_owned()),
     }
 }
 
@@ -265,6 +248,7 @@ const fn attribute_kind(kind: AttributeKind) -> &'static str {
         AttributeKind::Ints => "INTS",
         AttributeKind::Float => "FLOAT",
         AttributeKind::String => "STRING",
+        AttributeKind::Tensor => "TENSOR",
     }
 }
 

@@ -109,7 +109,7 @@ impl Reproducer<'_> {
             Expectation::Unspecified { tolerated, .. } => {
                 let outputs = tolerated.iter().filter_map(|answer| match answer {
                     Answer::Outputs(outputs) => outputs.get(self.output),
-                    Answer::Refusal => None,
+                    Answer::Refusal | Answer::Any => None,
                 });
                 (outputs.collect(), tolerated.contains(&Answer::Refusal))
             }

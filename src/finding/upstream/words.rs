@@ -58,6 +58,7 @@ pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy])
             let answers = tolerated.iter().map(|answer| match answer {
                 Answer::Outputs(outputs) => tensors(outputs),
                 Answer::Refusal => "an error".to_owned(),
+                Answer::Any => "any answer".to_owned(),
             });
             answers.collect::<Vec<_>>().join(", or ")
         }

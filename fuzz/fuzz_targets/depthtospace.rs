@@ -1,0 +1,4 @@
+//! Cases of `DepthToSpace`.
+#![no_main]
+
+onnx_crosscheck_fuzz::target!("depthtospace");

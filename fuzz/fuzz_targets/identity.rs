@@ -1,0 +1,4 @@
+//! Cases of `Identity`.
+#![no_main]
+
+onnx_crosscheck_fuzz::target!("identity");

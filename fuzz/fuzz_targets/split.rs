@@ -1,0 +1,4 @@
+//! Cases of `Split`.
+#![no_main]
+
+onnx_crosscheck_fuzz::target!("split");
