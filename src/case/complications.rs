@@ -4,7 +4,7 @@
 use std::mem::discriminant;
 
 use super::{Case, Declared, Encoding, Operand, Single, Value, Wiring};
-use crate::operator::{Attribute, AttributeValue, OPERATORS, Role};
+use crate::operator::{Attribute, AttributeKind, AttributeSpec, AttributeValue, DEFAULT_OPERATORS, Role};
 use crate::tensor::Tensor;
 
 /// The complications of a case: those with the same expectation, or all of them.
@@ -23,7 +23,8 @@ pub fn complications(case: &Case, with_the_same_expectation: bool) -> Vec<Case> 
 fn axes(case: &Single) -> impl Iterator<Item = Single> {
     let specs = case.version().map_or(&[][..], |version| version.attributes);
     let is_left_out = |name: &str| case.attributes.iter().all(|attribute| attribute.name != name);
-    specs.iter().filter(move |spec| spec.role == Role::Axis && is_left_out(spec.name)).map(|spec| {
+    let is_axis = |spec: &&AttributeSpec| spec.role == Role::Axis && spec.kind == AttributeKind::Int;
+    specs.iter().filter(is_axis).filter(move |spec| is_left_out(spec.name)).map(|spec| {
         let mut other = case.clone();
         other.attributes.push(Attribute { name: spec.name.to_owned(), value: AttributeValue::Int(0) });
         other
@@ -57,7 +58,7 @@ fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
     let targets: Vec<Vec<i64>> = replaced.chain(divided).collect();
     targets.into_iter().map(|target| {
         let mut other = case.clone();
-        other.set_target(target);
+        other.set_target(&target);
         other
     })
 }
@@ -73,10 +74,15 @@ pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
         (discriminant(&expectation), expectation.rule())
     };
     let own = demand(case);
-    let others = OPERATORS.iter().filter(|operator| operator.name != case.nodes[node].operator.name);
+    let others = DEFAULT_OPERATORS.iter().filter(|operator| operator.name != case.nodes[node].operator.name);
     let replaced = others.filter_map(|operator| {
         let mut other = case.clone();
-        let target = (operator.version_at(case.opset)?.target_input() == Some(1)).then(|| {
+        let version = operator.version_at(case.opset)?;
+        let takes_data_first = version.data_input() == Some(0) && case.nodes[node].data_input(case.opset) == Some(0);
+        if !takes_data_first {
+            return None;
+        }
+        let target = (version.target_input() == Some(1)).then(|| {
             other.sources.push(Operand::of(&Tensor::vector(&[-1]), Wiring::Initializer(Encoding::Raw)));
             Some(Value::Source(other.sources.len() - 1))
         });
@@ -84,6 +90,7 @@ pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
             let replaced = &mut other.nodes[place];
             replaced.operator = operator;
             replaced.attributes.clear();
+            replaced.outputs = 1;
             replaced.inputs.truncate(1);
             replaced.inputs.extend(target);
         }
@@ -108,6 +115,7 @@ mod tests {
         assert_eq!(
             others(line, 1),
             [
+                "a=Shape@21 float[2] :info; Identity a",
                 "a=Shape@21 float[2] :info; Reshape a int64[1]{-1}:initializer",
                 "a=Shape@21 float[2] :info; Shape a",
                 "a=Shape@21 float[2] :info; Size a",
