@@ -62,14 +62,25 @@ mod wheels {
         (counts[0], counts[..6].iter().sum())
     }
 
-    const CAMPAIGN: [&str; 9] =
-        ["campaign", "--runtimes", "in-house,python", "--cases", "600", "--operator", "shape", "--threads", "1"];
+    const CAMPAIGN: &[&str] = &[
+        "campaign",
+        "--runtimes",
+        "in-house,python",
+        "--cases",
+        "600",
+        "--operator",
+        "shape",
+        "--nodes",
+        "1",
+        "--threads",
+        "1",
+    ];
 
     #[test]
     #[ignore = "wheels: a virtual environment with onnxruntime"]
     fn a_campaign_with_the_example_counts_every_case_and_finds_nothing() {
         let folder = folder(&example());
-        let (code, out) = crosscheck(folder.path(), &CAMPAIGN);
+        let (code, out) = crosscheck(folder.path(), CAMPAIGN);
         assert!(code == Some(0) && out.contains("No new findings"), "{out}");
         let (agreed, all) = counts(&out);
         assert!(agreed > 200 && all == 600, "{out}");
@@ -83,7 +94,7 @@ mod wheels {
         let faulty = example().replace(right, wrong);
         assert_ne!(faulty, example());
         let folder = folder(&faulty);
-        let (code, out) = crosscheck(folder.path(), &CAMPAIGN);
+        let (code, out) = crosscheck(folder.path(), CAMPAIGN);
         assert!(code == Some(1) && out.contains("1 distinct findings"), "{out}");
         assert!(out.contains("python of Shape gives other dims"), "{out}");
         assert_eq!(counts(&out).1, 600, "{out}");
