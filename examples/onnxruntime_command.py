@@ -13,7 +13,13 @@ import onnxruntime
 from onnx import numpy_helper
 
 # What onnxruntime says when it lacks something; everything else is a refusal.
-GAPS = ("NOT_IMPLEMENTED", "is not currently registered or supported", "Unsupported model IR version", "*guarantees* support")
+GAPS = (
+    "NOT_IMPLEMENTED",
+    "is not currently registered or supported",
+    "Unsupported model IR version",
+    "*guarantees* support",
+    "can't be converted to MLDataType",
+)
 # Element types that numpy does not have.
 FOREIGN = ("bfloat16", "float8", "float4", "int4", "int2")
 

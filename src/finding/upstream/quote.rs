@@ -60,7 +60,9 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
     let case = &generated.case;
     let values = case.values(&generated.tensors);
     let node = generated.expectation.rule().and_then(|rule| case.node_of(rule)).unwrap_or(case.nodes.len() - 1);
-    let alone = case.single().or_else(|| case.alone(node, &values, Wiring::Input(Declared::Static)));
+    // What a node takes that is not known, since one before it is refused, is said by that one.
+    let of_node = |node: usize| case.alone(node, &values, Wiring::Input(Declared::Static));
+    let alone = case.single().or_else(|| of_node(node)).or_else(|| (0..node).rev().find_map(of_node));
     let Some(case) = &alone else { return (vec![], String::new()) };
     let own = |text| Quote::operator(case, text);
     // A runtime that is ended or that panics is wrong whatever the rule is.
