@@ -102,10 +102,10 @@ impl Arguments {
 }
 
 /// An operator, or all.
-type Operators = &'static [&'static Operator];
+pub(super) type Operators = &'static [&'static Operator];
 
 /// The operators that a name stands for: one, or all of them.
-fn operators(name: &str) -> Result<Operators, UnknownOperator> {
+pub(super) fn operators(name: &str) -> Result<Operators, UnknownOperator> {
     if name.trim().eq_ignore_ascii_case("all") {
         return Ok(OPERATORS);
     }
