@@ -3,7 +3,9 @@
 use super::notation::{MAX_NODES, MAX_RUNS};
 use super::overridden::complement;
 use super::{Case, Contents, Declared, Fed, Operand, Wiring};
-use crate::operator::{Answer, Attribute, Expectation, GRAPH, Operator, OperatorName, Rule, Version, may_be_constant};
+use crate::operator::{
+    Answer, Attribute, Expectation, GRAPH, Operator, OperatorName, Role, Rule, Version, may_be_constant,
+};
 use crate::tensor::{ElementType, Tensor};
 
 /// A node of a case.
@@ -298,6 +300,12 @@ impl Case {
         let (last, before) = cases.split_last()?;
         let before = before.iter().map(|case| case.sources.clone()).collect();
         (cases.len() <= MAX_RUNS).then(|| Case { before, ..last.clone() }.tidied())
+    }
+
+    /// Whether the values of an input of a node decide about its output.
+    pub fn is_parameter(&self, node: usize, input: usize) -> bool {
+        let spec = self.version(node).and_then(|version| version.input(input));
+        spec.is_some_and(|spec| spec.role != Role::Data)
     }
 
     /// What a node gives.

@@ -24,7 +24,7 @@ use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
 use crate::model::Job;
-use crate::operator::{OPERATORS, Role};
+use crate::operator::OPERATORS;
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
@@ -212,11 +212,7 @@ fn takes(target: &str, case: &Case) -> bool {
 /// it does so in a process of its own.
 fn may_ask_for_a_vast_rank(case: &Case) -> bool {
     let takes_computed = |(place, node): (usize, &Node)| {
-        let is_parameter = |input: usize| {
-            let spec = case.version(place).and_then(|version| version.input(input));
-            spec.is_some_and(|spec| spec.role != Role::Data)
-        };
-        (0..node.inputs.len()).any(|input| is_parameter(input) && node.is_computed(input))
+        (0..node.inputs.len()).any(|input| case.is_parameter(place, input) && node.is_computed(input))
     };
     let elements = |entries: Vec<i64>| {
         let sizes = entries.into_iter().map(i64::unsigned_abs).filter(|&size| size > 1);

@@ -456,6 +456,9 @@ fn retyped(tensor: &Tensor, element_type: ElementType) -> Tensor {
     made.unwrap_or_else(|_| tensor.clone())
 }
 
+/// What is drawn for a flag that is neither 0 nor 1: truncated, most are one of the two.
+pub(super) const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX];
+
 /// Whether outputs of these dims are too many elements to ask for often, and too few for each runtime to refuse.
 pub(super) fn is_laborious(dims: &[i64]) -> bool {
     product(dims.iter().copied()).is_some_and(|count| (1 << 16..1 << 40).contains(&count))

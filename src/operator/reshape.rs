@@ -2,7 +2,7 @@
 
 mod target;
 
-use super::draw::MAX_DRAWN;
+use super::draw::{MAX_DRAWN, OTHER_FLAGS};
 use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
     Text, Topic, Types, Version, always, since, until,
@@ -60,9 +60,6 @@ pub(super) static RESHAPE: Operator = Operator {
 };
 
 const ALLOWZERO: &[AttributeSpec] = &[AttributeSpec::new("allowzero", AttributeKind::Int, Role::Flag)];
-
-/// What is drawn for an `allowzero` that is neither 0 nor 1: truncated, most are one of the two.
-const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX];
 
 const fn version(since: u8, last: ElementType, attributes: &'static [AttributeSpec]) -> Version {
     const INPUTS: &[InputSpec] = &[

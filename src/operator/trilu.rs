@@ -1,5 +1,6 @@
 //! Trilu: the upper or lower triangle of each matrix in a tensor, and zeros in the rest.
 
+use super::draw::OTHER_FLAGS;
 use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, MAX_DRAWN, Operator, OutputType,
     Role, Rule, Text, Topic, Version, always, dims_of_rank,
@@ -34,9 +35,6 @@ pub(super) static TRILU: Operator = Operator {
 };
 
 const UPPER: &str = "upper";
-
-/// What is drawn for an `upper` that is neither 0 nor 1: truncated, most are one of the two.
-const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX];
 
 fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     fit_data(d)?;

@@ -74,16 +74,11 @@ struct Parameter {
 fn parameters(case: &Case) -> Vec<Parameter> {
     let of_node = |node: usize| {
         case.nodes[node].inputs.iter().enumerate().filter_map(move |(input, value)| match value {
-            Some(Value::Source(source)) if is_parameter(case, node, input) => Some(Parameter { node, source: *source }),
+            Some(Value::Source(source)) if case.is_parameter(node, input) => Some(Parameter { node, source: *source }),
             _ => None,
         })
     };
     (0..case.nodes.len()).flat_map(of_node).collect()
-}
-
-fn is_parameter(case: &Case, node: usize, input: usize) -> bool {
-    let spec = case.version(node).and_then(|version| version.input(input));
-    spec.is_some_and(|spec| spec.role != Role::Data)
 }
 
 fn is_open_parameter(operand: &Operand) -> bool {
@@ -199,7 +194,7 @@ fn has_fixed_parameter(case: &Case) -> bool {
     };
     let is_fixed = |node: usize| {
         let inputs = case.nodes[node].inputs.iter().enumerate();
-        let mut values = inputs.filter(|(input, _)| is_parameter(case, node, *input)).filter_map(|(_, value)| *value);
+        let mut values = inputs.filter(|(input, _)| case.is_parameter(node, *input)).filter_map(|(_, value)| *value);
         values.any(|value| !is_fed(value))
     };
     (0..case.nodes.len()).any(|node| has_attribute(node) || is_fixed(node))

@@ -179,7 +179,7 @@ fn change_length(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Draws the inputs anew that the data can take with the attributes that there are.
+/// Draws new parameters that suit the data and the attributes.
 fn fit_parameters(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let (Some(version), Some(data)) = (case.version(), case.data()) else { return Ok(()) };
     let data = Data { element_type: data.element_type, dims: data.dims.clone() };
