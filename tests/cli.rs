@@ -184,6 +184,16 @@ fn cases_from_standard_input_are_answered_in_order() {
     assert_eq!(code, 2, "a line that is no case is not passed over in silence");
 }
 
+/// A finding as it is shown, without its extent if that was measured as long as there was time.
+fn without_timed_extent(finding: &str) -> String {
+    let is_timed = finding.contains("takes all of its time or memory");
+    let is_extent = |line: &str| {
+        ["versions", "types", "wirings", "configurations"].iter().any(|word| line.trim().starts_with(word))
+    };
+    let lines = finding.lines().filter(|line| !(is_timed && is_extent(line)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Runs a campaign on these runtimes or on all of them, and each of its findings again.
 fn assert_findings_reproduce(runtimes: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -197,7 +207,7 @@ fn assert_findings_reproduce(runtimes: &[&str]) {
     let findings = |out: &str| {
         let (found, time) = out.split_once("distinct findings").unwrap().1.rsplit_once("\nTime: ").unwrap();
         assert!(time.contains("in-house ") && time.contains(" tract/pinned ") && time.contains("judging "), "{time}");
-        found.to_owned()
+        found.split("\n\n").map(without_timed_extent).collect::<Vec<_>>()
     };
     assert_eq!(findings(&run(&arguments).1), findings(&out));
     // Each says how to see it again, and so it is.
@@ -222,6 +232,30 @@ fn a_campaign_of_one_operator_draws_no_other() {
     let (_, out, _) = run(&[&campaign[..], &["--output", folder.path().to_str().unwrap()]].concat());
     assert!(out.contains("of Shape") && !out.contains("of Flatten") && !out.contains("of Reshape"), "{out}");
     assert!(!out.contains("onnxruntime"), "{out}");
+}
+
+#[test]
+fn laws_are_held_and_shown_with_both_graphs() {
+    let (status, out, err) = run(&["laws", "--runtimes", "in-house", "--pairs", "500", "--operator", "all"]);
+    assert_eq!(status, 0, "{out}{err}");
+    assert!(out.contains(" in-house") && out.contains("pairs of 78 laws"), "{out}");
+    let call = "Transpose@26 perm=[1,0] float[2,3]";
+    let (status, out, _) = run(&["laws", "--runtimes", "in-house", "--law", "transpose-inverse", call]);
+    assert_eq!(status, 0, "{out}");
+    for part in ["left   a=Transpose@26 perm=[1,0] float[2,3]; Transpose perm=[1,0] a", "right  Identity@26 float[2,3]"]
+    {
+        assert!(out.contains(part), "{out}");
+    }
+    let (status, _, err) = run(&["laws", "--runtimes", "in-house", "Shape@26 end=1 start=9 float"]);
+    assert!(status == 2 && err.contains("expected"), "{err}");
+    let (status, _, err) = run(&["laws", "--runtimes", "in-house", "Flatten@26 axis=9 float[2]"]);
+    assert!(status == 2 && err.contains("no law holds for Flatten@26 axis=9 float[2]"), "{err}");
+    let (status, out, _) = run(&["laws", "--runtimes", "planted/wrong-rank", "Flatten@26 float[2,3]"]);
+    assert!(status == 1 && out.contains("(wrong: gives another rank)"), "{out}");
+    let timed = ["laws", "--runtimes", "planted/wrong-rank", "--law", "flatten-as-reshape", "--for", "2s"];
+    let (status, out, err) = run(&timed);
+    assert_eq!(status, 1, "{out}{err}");
+    assert!(out.contains(" times; minimized:") && out.contains("  of     Flatten@28 float[1]\n"), "{out}");
 }
 
 #[test]

@@ -7,8 +7,7 @@ use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::Expectation;
 use crate::runtime::{Execution, Gap, Runtime, RuntimeId};
 use crate::verdict::{
-    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, is_resource_limit, judge_one,
-    tolerate_removed_nodes,
+    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
 };
 
 /// What came of one case.
@@ -168,7 +167,7 @@ fn compare_variants(
     examinations: &mut [Examination],
 ) -> Option<()> {
     let has_room = |generated: &Generated| {
-        matches!(generated.expectation, Expectation::Unspecified { .. }) && !is_resource_limit(&generated.expectation)
+        matches!(generated.expectation, Expectation::Unspecified { .. }) && !generated.expectation.is_resource_limit()
     };
     let open = cases.iter().enumerate().filter(|(_, generated)| has_room(generated));
     let (places, variants): (Vec<(usize, Relation)>, Vec<Generated>) = open

@@ -4,7 +4,12 @@
 use std::mem::discriminant;
 
 use super::{Case, Declared, Encoding, Operand, Single, Value, Wiring};
-use crate::operator::{Attribute, AttributeKind, AttributeSpec, AttributeValue, DEFAULT_OPERATORS, Role};
+use crate::operator::flatten::FLATTEN;
+use crate::operator::identity::IDENTITY;
+use crate::operator::reshape::RESHAPE;
+use crate::operator::shape::SHAPE;
+use crate::operator::size::SIZE;
+use crate::operator::{Attribute, AttributeKind, AttributeSpec, AttributeValue, Operator, Role};
 use crate::tensor::Tensor;
 
 /// The complications of a case: those with the same expectation, or all of them.
@@ -66,15 +71,18 @@ fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
 /// So many entries are enough: what a defect does with one of them it does with the others.
 const MOST_ENTRIES: usize = 4;
 
-/// The graph with each other operator in the place of a node and its twins, which takes the first input of that node, and for a
-/// target shape all that there is: those that are valid if the graph is, and else break the same rule.
+/// The operators that are tried in the place of another: they take any data, and need no parameter but a target shape.
+const OTHERS: [&Operator; 5] = [&SHAPE, &FLATTEN, &RESHAPE, &SIZE, &IDENTITY];
+
+/// The graph with each of some other operators in the place of a node and its twins, which takes the first input of that node, and
+/// for a target shape all that there is: those that are valid if the graph is, and else break the same rule.
 pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
     let demand = |case: &Case| {
         let expectation = case.expectation(&case.tensors());
         (discriminant(&expectation), expectation.rule())
     };
     let own = demand(case);
-    let others = DEFAULT_OPERATORS.iter().filter(|operator| operator.name != case.nodes[node].operator.name);
+    let others = OTHERS.iter().copied().filter(|operator| *operator != case.nodes[node].operator);
     let replaced = others.filter_map(|operator| {
         let mut other = case.clone();
         let version = operator.version_at(case.opset)?;

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring};
+use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring, has_twice};
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role, Version};
 use crate::tensor::ElementType;
 
@@ -91,6 +91,8 @@ pub enum Tag {
     Entry(u8, Size),
     /// Such an operand is empty.
     NoEntries(u8),
+    /// A number is twice in a list of axes.
+    AxisTwice,
     /// The node names several outputs.
     Outputs,
     /// An entry of the target shape.
@@ -295,6 +297,9 @@ impl Features {
                     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
                     tags.push(Tag::Attribute(name, AttributeKind::Ints));
                     tags.extend(values.iter().map(|&value| Tag::Value(name, Size::of_axis(value, rank))));
+                    if has_twice(values) {
+                        tags.push(Tag::AxisTwice);
+                    }
                 }
                 (Some((Role::Flag | Role::Sizes | Role::Bound | Role::Choice, _)), AttributeValue::Int(value)) => {
                     tags.push(Tag::Value(name, Size::of(*value)));
@@ -328,6 +333,9 @@ impl Features {
             tags.extend(sizes.map(|size| Tag::Entry(place, size)));
             if numbers.is_empty() {
                 tags.push(Tag::NoEntries(place));
+            }
+            if case.role(place.into()) == Role::Axis && has_twice(&numbers) {
+                tags.push(Tag::AxisTwice);
             }
         }
         if case.outputs > 1 {
@@ -571,6 +579,7 @@ impl fmt::Display for Tag {
             Tag::Choice(name, text) => write!(f, "{name}:{text}"),
             Tag::Entry(place, size) => write!(f, "operand{place}:entry-{size}"),
             Tag::NoEntries(place) => write!(f, "operand{place}:empty"),
+            Tag::AxisTwice => f.write_str("axis-twice"),
             Tag::Outputs => f.write_str("outputs"),
             Tag::Target(size) => write!(f, "target-{size}"),
             Tag::Divided => f.write_str("target-divided"),

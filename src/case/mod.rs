@@ -9,6 +9,7 @@ mod contents;
 mod features;
 mod generate;
 mod graph;
+pub mod law;
 mod misread;
 mod notation;
 mod overridden;
@@ -98,6 +99,11 @@ pub enum Encoding {
     Raw,
     /// The field of the element type, such as `float_data`.
     Typed,
+}
+
+/// Whether something is twice in a list.
+pub(crate) fn has_twice<T: PartialEq>(list: &[T]) -> bool {
+    (1..list.len()).any(|at| list[..at].contains(&list[at]))
 }
 
 impl Wiring {

@@ -48,6 +48,17 @@ pub struct ParseCaseError {
 
 const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
 
+impl Case {
+    /// Whether its line is shorter than another's, or as long and before it.
+    pub fn is_shorter_than(&self, other: &Case) -> bool {
+        let size = |case: &Case| {
+            let line = case.to_string();
+            (line.len(), line)
+        };
+        size(self) < size(other)
+    }
+}
+
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_bound: Vec<bool> = (0..self.sources.len()).map(|source| self.is_bound(source)).collect();

@@ -113,6 +113,11 @@ pub(super) fn operators(name: &str) -> Result<Operators, UnknownOperator> {
     Ok(OPERATORS.iter().position(|known| *known == one).map_or(&[], |place| &OPERATORS[place..=place]))
 }
 
+/// The operators that are named, or else those of a campaign.
+pub(super) fn named_or_default(named: &[Operators]) -> Vec<&'static Operator> {
+    if named.is_empty() { DEFAULT_OPERATORS.to_vec() } else { named.concat() }
+}
+
 pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {
     name.trim().parse()
 }

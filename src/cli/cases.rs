@@ -3,11 +3,10 @@
 use std::io::{self, BufWriter, Write};
 
 use super::Ending;
-use super::campaign::{Operators, operators, stream};
+use super::campaign::{Operators, named_or_default, operators, stream};
 use crate::campaign::Source;
 use crate::case::Nodes;
 use crate::finding::Ledger;
-use crate::operator::DEFAULT_OPERATORS;
 
 /// Print the cases that a campaign of the same seed, operators and `--nodes` runs, one a line
 #[derive(Debug, clap::Args)]
@@ -34,8 +33,7 @@ pub(super) struct Arguments {
 const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let named: Vec<_> = arguments.operator.iter().copied().flatten().copied().collect();
-    let operators = if named.is_empty() { DEFAULT_OPERATORS.to_vec() } else { named };
+    let operators = named_or_default(&arguments.operator);
     let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.nodes);
     let mut out = BufWriter::new(io::stdout().lock());
     for first in (0..arguments.cases).step_by(AT_A_TIME) {

@@ -69,7 +69,7 @@ impl Arguments {
     /// Shows what a campaign came to, and leaves it in the folder.
     pub(super) fn conclude(&self, came: &Came) -> anyhow::Result<Ending> {
         let Came { header, statistics, ledger, .. } = *came;
-        let place = |finding: &Finding| came.known.iter().position(|known| known.explains_all_of(&finding.trigger));
+        let place = |finding: &Finding| came.known.iter().position(|known| finding.is_known_as(known));
         let (old, new): (Vec<&Finding>, Vec<&Finding>) =
             came.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
         // There was no time to tell these from known issues that are wrong in the same way, or show so in a graph.

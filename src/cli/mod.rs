@@ -10,6 +10,7 @@ mod coverage;
 mod exhaust;
 mod export;
 mod known;
+mod laws;
 mod man;
 mod merge;
 mod progress;
@@ -52,6 +53,7 @@ enum Command {
     Campaign(campaign::Arguments),
     Cases(cases::Arguments),
     Exhaust(exhaust::Arguments),
+    Laws(laws::Arguments),
     Merge(merge::Arguments),
     Coverage(coverage::Arguments),
     Known(known::Arguments),
@@ -211,6 +213,7 @@ pub fn main() -> ExitCode {
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Cases(arguments) => cases::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),
+        Command::Laws(arguments) => laws::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),

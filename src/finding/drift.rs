@@ -284,8 +284,7 @@ impl Comparison {
                 drift.versions.extend(call.and_then(|call| call.version).map(|version| version.since));
                 drift.types.extend(call.and_then(|call| call.element_type));
                 drift.configurations.insert(configuration);
-                let size = |case: &Case| (case.to_string().len(), case.to_string());
-                if size(case) < size(&drift.case) {
+                if case.is_shorter_than(&drift.case) {
                     drift.case = case.clone();
                 }
             }

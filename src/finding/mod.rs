@@ -7,6 +7,7 @@ mod export;
 mod extent;
 pub(crate) mod junit;
 mod known;
+pub mod laws;
 mod masking;
 mod minimize;
 mod regression;
@@ -35,7 +36,7 @@ pub use summary::{Outline, Summary};
 pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
 use crate::campaign::Trigger;
-use crate::case::Case;
+use crate::case::{Case, Features};
 use crate::verdict::Severity;
 
 /// A distinct defect, as far as its mismatches show.
@@ -63,10 +64,18 @@ impl Finding {
         Signature::of(&self.trigger)
     }
 
+    /// Whether it is a known defect: with more to it, or by what is special about its case. An operator that may be any other in the
+    /// trigger is one of its own there.
+    pub fn is_known_as(&self, known: &Trigger) -> bool {
+        known.explains_all_of(&self.trigger) || known.explains(&self.trigger.mismatch, &Features::of(&self.case))
+    }
+
     pub fn severity(&self) -> Severity {
         self.trigger.mismatch.severity()
     }
 }
 
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod tests;

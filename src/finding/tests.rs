@@ -111,6 +111,18 @@ fn a_known_defect_covers_itself_and_not_another_beside_it() {
 }
 
 #[test]
+fn a_finding_whose_case_a_known_defect_explains_is_that_defect_though_its_operator_may_be_any() {
+    let mismatch = findings(&[short_shape], &[]).remove(0).trigger.mismatch;
+    let case: Case = "a=Shape@21 float[2] :info; Flatten axis=0 a".parse().unwrap();
+    let known = Trigger::new(mismatch.clone(), Features::of(&case));
+    let of_any = Trigger::new(mismatch, Features::of(&case).with_any_operator(&[0]));
+    assert!(!known.explains_all_of(&of_any));
+    assert!(Finding::as_drawn(of_any.clone(), case, 1).is_known_as(&known));
+    let elsewhere: Case = "a=Size@21 float[2] :info; Flatten axis=0 a".parse().unwrap();
+    assert!(!Finding::as_drawn(of_any, elsewhere, 1).is_known_as(&known));
+}
+
+#[test]
 fn the_extent_says_where_a_finding_shows() {
     let found = findings(&[wrong_type], &[]);
     let extent = &found[0].extent;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, element_count};
 
-pub(super) static CAST: Operator = Operator {
+pub(crate) static CAST: Operator = Operator {
     name: "Cast",
     versions: &[
         version(1, &[AttributeSpec::new(TO, AttributeKind::String, Role::Choice).required()]),

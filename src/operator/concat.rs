@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, element_count};
 
-pub(super) static CONCAT: Operator = Operator {
+pub(crate) static CONCAT: Operator = Operator {
     name: "Concat",
     versions: &[
         Version::new(

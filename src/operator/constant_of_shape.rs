@@ -7,7 +7,7 @@ use super::{
 };
 use crate::tensor::{Class, ElementType, Tensor, mask, product};
 
-pub(super) static CONSTANT_OF_SHAPE: Operator = Operator {
+pub(crate) static CONSTANT_OF_SHAPE: Operator = Operator {
     name: "ConstantOfShape",
     versions: &[version(9, 12), version(20, 17), version(21, 19), version(23, 20), version(24, 21), version(25, 23)],
     rules: &[
@@ -257,7 +257,7 @@ fn execute(call: &Call) -> Expectation {
 
 /// The value where none is given: 0.0, a float.
 fn zero() -> Tensor {
-    Tensor::from_element_bits(ElementType::Float, vec![1], [0]).expect("one element is as many as the dims hold")
+    Tensor::zero(ElementType::Float).with_dims(vec![1]).expect("one element is as many as the dims hold")
 }
 
 /// A tensor of a shape, each element the first of the value.

@@ -4,7 +4,7 @@ use super::blocks::{self, BLOCKSIZE, Blocks, MODE, Mover, RANK, Rules, version};
 use super::{AttributeSpec, Operator, OutputType, Rule, Text, Topic, always, since};
 use crate::tensor::ElementType;
 
-pub(super) static DEPTH_TO_SPACE: Operator = Operator {
+pub(crate) static DEPTH_TO_SPACE: Operator = Operator {
     name: "DepthToSpace",
     versions: &[
         version(1, ElementType::Complex128, &[BLOCKSIZE]),

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, product};
 
-pub(super) static EXPAND: Operator = Operator {
+pub(crate) static EXPAND: Operator = Operator {
     name: "Expand",
     versions: &[version(8, ElementType::Complex128), version(13, ElementType::Bfloat16)],
     rules: &[

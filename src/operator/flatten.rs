@@ -6,7 +6,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, product};
 
-pub(super) static FLATTEN: Operator = Operator {
+pub(crate) static FLATTEN: Operator = Operator {
     name: "Flatten",
     versions: &[
         version(1, ElementType::Double),

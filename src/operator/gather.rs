@@ -8,7 +8,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, element_count, product};
 
-pub(super) static GATHER: Operator = Operator {
+pub(crate) static GATHER: Operator = Operator {
     name: "Gather",
     versions: &[
         version(1, ElementType::Complex128),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, product};
 
-pub(super) static GATHER_ELEMENTS: Operator = Operator {
+pub(crate) static GATHER_ELEMENTS: Operator = Operator {
     name: "GatherElements",
     versions: &[version(11, ElementType::Complex128), version(13, ElementType::Bfloat16)],
     rules: &[

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, element_count, product};
 
-pub(super) static GATHER_ND: Operator = Operator {
+pub(crate) static GATHER_ND: Operator = Operator {
     name: "GatherND",
     versions: &[
         version(11, ElementType::Complex128, &[]),

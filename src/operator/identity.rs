@@ -3,7 +3,7 @@
 use super::{Expectation, InputSpec, Operator, OutputType, Version};
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static IDENTITY: Operator = Operator {
+pub(crate) static IDENTITY: Operator = Operator {
     name: "Identity",
     versions: &[
         version(1, ElementType::Complex128),

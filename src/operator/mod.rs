@@ -6,33 +6,33 @@
 
 mod axes;
 mod blocks;
-mod cast;
-mod concat;
-mod constant_of_shape;
-mod depth_to_space;
+pub(crate) mod cast;
+pub(crate) mod concat;
+pub(crate) mod constant_of_shape;
+pub(crate) mod depth_to_space;
 mod draw;
-mod expand;
-mod flatten;
-mod gather;
-mod gather_elements;
-mod gather_nd;
-mod identity;
+pub(crate) mod expand;
+pub(crate) mod flatten;
+pub(crate) mod gather;
+pub(crate) mod gather_elements;
+pub(crate) mod gather_nd;
+pub(crate) mod identity;
 mod indices;
-mod pad;
-mod reshape;
+pub(crate) mod pad;
+pub(crate) mod reshape;
 mod rule;
-mod shape;
-mod size;
-mod slice;
+pub(crate) mod shape;
+pub(crate) mod size;
+pub(crate) mod slice;
 #[cfg(test)]
 mod sonnx;
-mod space_to_depth;
-mod split;
-mod squeeze;
-mod tile;
-mod transpose;
-mod trilu;
-mod unsqueeze;
+pub(crate) mod space_to_depth;
+pub(crate) mod split;
+pub(crate) mod squeeze;
+pub(crate) mod tile;
+pub(crate) mod transpose;
+pub(crate) mod trilu;
+pub(crate) mod unsqueeze;
 
 use std::fmt;
 use std::str::FromStr;
@@ -348,6 +348,12 @@ impl Expectation {
             Expectation::Defined(_) => None,
             Expectation::Reject { rule, .. } | Expectation::Unspecified { rule, .. } => Some(*rule),
         }
+    }
+
+    /// Whether the only room that is left is for a runtime that cannot count sizes beyond 64 bits. How far it can count may
+    /// depend on the way that it takes, so there it may disagree with itself.
+    pub fn is_resource_limit(&self) -> bool {
+        matches!(self.rule(), Some(Rule::VAST_DIMS | Rule::VAST_ANSWER))
     }
 
     /// The outputs that the specification demands or leans to; `None` when that is to refuse.

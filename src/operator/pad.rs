@@ -11,7 +11,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, places};
 
-pub(super) static PAD: Operator = Operator {
+pub(crate) static PAD: Operator = Operator {
     name: "Pad",
     versions: &[
         Version::new(1, ElementType::up_to(ElementType::Double), ATTRIBUTES_OF_1, DATA),
@@ -329,7 +329,7 @@ fn pad(call: &Call, mode: Mode, pads: &[i64], axes: Option<&[i64]>) -> Expectati
         Err(refused) => return refused,
     };
     let is_filled = is_filled(mode, &lines, &dims);
-    let fills = if is_filled { fill::fills(call) } else { vec![fill::zero(data.element_type())] };
+    let fills = if is_filled { fill::fills(call) } else { vec![Tensor::zero(data.element_type())] };
     let room = [(Rule::PAD_SCALAR, rank == 0), (Rule::PAD_FILL_RANK, fill.is_some())]
         .into_iter()
         .find_map(|(rule, is_open)| is_open.then_some(rule))

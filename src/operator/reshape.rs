@@ -9,7 +9,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, product};
 
-pub(super) static RESHAPE: Operator = Operator {
+pub(crate) static RESHAPE: Operator = Operator {
     name: "Reshape",
     versions: &[
         Version::new(

@@ -3,7 +3,7 @@
 use super::{AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Version};
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static SHAPE: Operator = Operator {
+pub(crate) static SHAPE: Operator = Operator {
     name: "Shape",
     versions: &[
         version(1, ElementType::Complex128, &[]),

@@ -3,7 +3,7 @@
 use super::{Call, Expectation, InputSpec, Operator, OutputType, Version};
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static SIZE: Operator = Operator {
+pub(crate) static SIZE: Operator = Operator {
     name: "Size",
     versions: &[
         version(1, ElementType::Complex128),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static SLICE: Operator = Operator {
+pub(crate) static SLICE: Operator = Operator {
     name: "Slice",
     versions: &[
         Version::new(

@@ -4,7 +4,7 @@ use super::blocks::{self, BLOCKSIZE, Blocks, MODE, Mover, RANK, Rules, version};
 use super::{Operator, OutputType, Rule, Text, Topic, always, since};
 use crate::tensor::ElementType;
 
-pub(super) static SPACE_TO_DEPTH: Operator = Operator {
+pub(crate) static SPACE_TO_DEPTH: Operator = Operator {
     name: "SpaceToDepth",
     versions: &[
         version(1, ElementType::Complex128, &[BLOCKSIZE]),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static SPLIT: Operator = Operator {
+pub(crate) static SPLIT: Operator = Operator {
     name: "Split",
     versions: &[
         version(

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::tensor::Tensor;
 
-pub(super) static SQUEEZE: Operator = Operator {
+pub(crate) static SQUEEZE: Operator = Operator {
     name: "Squeeze",
     versions: &axes::versions(
         &[AttributeSpec::new(AXES, AttributeKind::Ints, Role::Axis)],

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, product};
 
-pub(super) static TILE: Operator = Operator {
+pub(crate) static TILE: Operator = Operator {
     name: "Tile",
     versions: &[
         Version::new(

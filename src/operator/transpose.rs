@@ -6,7 +6,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor};
 
-pub(super) static TRANSPOSE: Operator = Operator {
+pub(crate) static TRANSPOSE: Operator = Operator {
     name: "Transpose",
     versions: &[
         version(1, ElementType::Complex128),

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, places};
 
-pub(super) static TRILU: Operator = Operator {
+pub(crate) static TRILU: Operator = Operator {
     name: "Trilu",
     versions: &[Version::new(
         14,
@@ -242,7 +242,7 @@ fn trilu(data: &Tensor, upper: i64, k: i64) -> Expectation {
 
 /// The elements of a triangle, and zeros in place of the others.
 fn with_zeros(data: &Tensor, triangle: Triangle, k: i64) -> Tensor {
-    let zero = zero(data.element_type());
+    let zero = Tensor::zero(data.element_type());
     let is_kept = places(data.dims(), |index| match *index {
         [.., row, column] => triangle.has(column as i128 - row as i128, k),
         _ => true,
@@ -250,16 +250,6 @@ fn with_zeros(data: &Tensor, triangle: Triangle, k: i64) -> Tensor {
     let element = |(place, is_kept)| if is_kept { (data, place) } else { (&zero, 0) };
     Tensor::assembled(data.element_type(), data.dims().to_vec(), is_kept.into_iter().enumerate().map(element))
         .expect("there is an element at each place of the data")
-}
-
-/// The zero of a type: of floats the positive one, and of strings the empty one.
-fn zero(element_type: ElementType) -> Tensor {
-    let scalar = if element_type == ElementType::String {
-        Tensor::from_strings(vec![], [""].into_iter().collect())
-    } else {
-        Tensor::from_element_bits(element_type, vec![], [0])
-    };
-    scalar.expect("a scalar has one element")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::tensor::Tensor;
 
-pub(super) static UNSQUEEZE: Operator = Operator {
+pub(crate) static UNSQUEEZE: Operator = Operator {
     name: "Unsqueeze",
     versions: &axes::versions(
         &[AttributeSpec::new(AXES, AttributeKind::Ints, Role::Axis).required()],

@@ -116,8 +116,18 @@ pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, Open
 }
 
 fn with(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
-    let id = RuntimeId { name: KIND.name.to_owned(), version: KIND.version.to_owned(), configuration: String::new() };
-    Ok(Box::new(Planted { id, right: without_faults()?, faults: faults.to_vec(), is_by_node }))
+    Ok(Box::new(Planted { id: id(), right: without_faults()?, faults: faults.to_vec(), is_by_node }))
+}
+
+/// The in-house runtime that takes something else for right, as a runtime of the kind `planted`.
+#[cfg(test)]
+pub(crate) fn with_opinion(evaluate: Box<super::in_house::Evaluate>) -> Box<dyn Runtime> {
+    super::in_house::with(id(), evaluate)
+}
+
+/// The id of a runtime that is not one of the rows.
+fn id() -> RuntimeId {
+    RuntimeId { name: KIND.name.to_owned(), version: KIND.version.to_owned(), configuration: String::new() }
 }
 
 /// The in-house runtime with faults by name, such as `short-shape,wrong-type`.

@@ -213,6 +213,15 @@ impl Tensor {
         Tensor { dims: Vec::new(), ..Tensor::vector(&[value]) }
     }
 
+    /// The zero of a type, of rank 0: of floats the positive one, of strings the empty one.
+    pub fn zero(element_type: ElementType) -> Tensor {
+        let zero = match element_type {
+            ElementType::String => Tensor::from_strings(vec![], [""].into_iter().collect()),
+            _ => Tensor::from_element_bits(element_type, vec![], [0]),
+        };
+        zero.expect("a scalar has one element")
+    }
+
     /// The same elements with other dims, sharing them.
     ///
     /// # Errors

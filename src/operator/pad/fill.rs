@@ -4,7 +4,7 @@ use half::f16;
 
 use super::{FILL_INPUT, INPUTS_SINCE, VALUE};
 use crate::operator::{AttributeValue, Call};
-use crate::tensor::{ElementType, Strings, Tensor};
+use crate::tensor::{ElementType, Tensor};
 
 /// The elements that may be added, as scalars, the likeliest first; none if it may be any.
 pub(super) fn fills(call: &Call) -> Vec<Tensor> {
@@ -16,18 +16,7 @@ pub(super) fn fills(call: &Call) -> Vec<Tensor> {
         Some(fill) => vec![fill.clone()],
         // It has no 0.
         None if element_type == ElementType::Float8e8m0 => vec![],
-        None => vec![zero(element_type)],
-    }
-}
-
-/// 0, false, or the empty string.
-pub(super) fn zero(element_type: ElementType) -> Tensor {
-    match element_type {
-        ElementType::String => {
-            let empty: Strings = [""].into_iter().collect();
-            Tensor::from_strings(vec![], empty).expect("a scalar is one string")
-        }
-        _ => scalar(element_type, 0),
+        None => vec![Tensor::zero(element_type)],
     }
 }
 
