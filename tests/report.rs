@@ -140,8 +140,8 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
             "int64" => ",I64",
             other => other,
         }),
-        Discrepancy::WrongValue => said("; expected is an"),
-        Discrepancy::Exhaustion => said("gives no answer within s; expected is an"),
+        Discrepancy::WrongValue => said("; expected is a"),
+        Discrepancy::Exhaustion => said("gives no answer within s; expected is a"),
         Discrepancy::Undeclared => said("declares the shape "),
         Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
             said("; expected is the same each time");

@@ -13,7 +13,7 @@ pub(super) const NEGATIVE_SINCE: u8 = 11;
 pub(super) const INPUT_SINCE: u8 = 13;
 
 /// The version that asks for a tensor of rank 1, where those before ask for a list.
-const VECTOR_SINCE: u8 = 23;
+pub(super) const VECTOR_SINCE: u8 = 23;
 
 /// The versions of both operators. The attributes are those below [`INPUT_SINCE`], when the data is the only input.
 pub(super) const fn versions(attributes: &'static [AttributeSpec], inputs: &'static [InputSpec]) -> [Version; 7] {

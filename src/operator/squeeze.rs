@@ -1,6 +1,6 @@
 //! Squeeze: the same elements without some or all of the dims of 1.
 
-use super::axes::{self, AXES, AxesRules, INPUT_SINCE, NEGATIVE_SINCE};
+use super::axes::{self, AXES, AxesRules, INPUT_SINCE, NEGATIVE_SINCE, VECTOR_SINCE};
 use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
     Text, Topic, always, since, until,
@@ -19,7 +19,7 @@ pub(crate) static SQUEEZE: Operator = Operator {
         always(Rule::SQUEEZE_NOT_ONE),
         always(Rule::SQUEEZE_EMPTY_AXES),
         always(Rule::SQUEEZE_REPEATED_AXIS),
-        since(INPUT_SINCE, Rule::SQUEEZE_AXES_RANK),
+        since(INPUT_SINCE, Rule::SQUEEZE_AXES_RANK).in_words_of(AXES_LIST, VECTOR_SINCE - 1),
     ],
     catalogue: include_str!("../../corpus/catalogue/squeeze.txt"),
     purpose: &[(1, "Remove single-dimensional entries from the shape of a tensor.")],
@@ -29,6 +29,15 @@ pub(crate) static SQUEEZE: Operator = Operator {
     output_dims: |_, _| None,
     output_type: OutputType::Data,
 };
+
+/// What the document says of the axes before it calls them a vector.
+const AXES_LIST: Rule = Rule(&Text {
+    id: "squeeze-axes-list",
+    sentence: "The axes are a \"List of integers indicating the dimensions to squeeze\"; what a tensor of another rank means is \
+               not said.",
+    source: "Squeeze-13 and Squeeze-21, input `axes` (V3)",
+    topics: &[Topic::Value, Topic::Dims],
+});
 
 const AXES_RULES: AxesRules =
     AxesRules { range: Rule::SQUEEZE_AXIS_RANGE, negative: Rule::SQUEEZE_NEGATIVE_AXIS, rank: Rule::SQUEEZE_AXES_RANK };

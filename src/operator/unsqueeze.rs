@@ -1,6 +1,6 @@
 //! Unsqueeze: the same elements with dims of 1 put in.
 
-use super::axes::{self, AXES, AxesRules, INPUT_SINCE, NEGATIVE_SINCE};
+use super::axes::{self, AXES, AxesRules, INPUT_SINCE, NEGATIVE_SINCE, VECTOR_SINCE};
 use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
     Text, Topic, always, since, until,
@@ -18,7 +18,7 @@ pub(crate) static UNSQUEEZE: Operator = Operator {
         until(NEGATIVE_SINCE - 1, Rule::UNSQUEEZE_NEGATIVE_AXIS),
         since(NO_REPEAT_SINCE, Rule::UNSQUEEZE_REPEATED_AXIS),
         until(NO_REPEAT_SINCE - 1, Rule::UNSQUEEZE_REPEAT_UNSAID),
-        since(INPUT_SINCE, Rule::UNSQUEEZE_AXES_RANK),
+        since(INPUT_SINCE, Rule::UNSQUEEZE_AXES_RANK).in_words_of(AXES_LIST, VECTOR_SINCE - 1),
     ],
     catalogue: include_str!("../../corpus/catalogue/unsqueeze.txt"),
     purpose: &[
@@ -31,6 +31,15 @@ pub(crate) static UNSQUEEZE: Operator = Operator {
     output_dims: |_, _| None,
     output_type: OutputType::Data,
 };
+
+/// What the document says of the axes before it calls them a vector.
+const AXES_LIST: Rule = Rule(&Text {
+    id: "unsqueeze-axes-list",
+    sentence: "The axes are a \"List of integers indicating the dimensions to be inserted\"; what a tensor of another rank means is \
+               not said.",
+    source: "Unsqueeze-13 and Unsqueeze-21, input `axes` (V3)",
+    topics: &[Topic::Value, Topic::Dims],
+});
 
 const AXES_RULES: AxesRules = AxesRules {
     range: Rule::UNSQUEEZE_AXIS_RANGE,
