@@ -13,7 +13,7 @@ pub use mismatch::{Mismatch, is_about_the_rule, reaction};
 pub use reason::{Fit, fit};
 
 use crate::operator::{Answer, Expectation, Rule};
-use crate::runtime::{Declaration, Execution, Gap, Outcome, Output, Reason, RuntimeId};
+use crate::runtime::{Execution, Gap, Outcome, Output, Reason, RuntimeId};
 use crate::tensor::{Difference, Tensor, differences};
 
 /// What is thought of one runtime on one case.
@@ -175,7 +175,7 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
         },
         Outcome::Answer(outputs) => {
             let (mut found, tolerance) = judge_answer(expectation, outputs);
-            if execution.declared.as_ref().is_some_and(|declared| contradicts(declared, outputs)) {
+            if execution.undeclared_output().is_some() {
                 found.push(Discrepancy::Undeclared);
             }
             found.sort_unstable();
@@ -240,18 +240,21 @@ fn compare(expected: &[Tensor], outputs: &[Output]) -> (Vec<Discrepancy>, Option
     (found, tolerance)
 }
 
-/// Whether what was declared rules out what was given. Leaving something open contradicts nothing.
-fn contradicts(declared: &[Declaration], outputs: &[Output]) -> bool {
-    declared.iter().zip(outputs).any(|(declaration, output)| {
-        let tensor = &output.tensor;
-        let other_type =
-            output.native_type.is_none() && declaration.element_type.is_some_and(|t| t != tensor.element_type());
-        let other_dims = declaration.dims.as_ref().is_some_and(|dims| {
-            dims.len() != tensor.rank()
-                || dims.iter().zip(tensor.dims()).any(|(declared, &given)| declared.is_some_and(|d| d != given))
-        });
-        other_type || other_dims
-    })
+impl Execution {
+    /// The place of the first output for which something else was declared. Leaving something open contradicts nothing.
+    pub fn undeclared_output(&self) -> Option<usize> {
+        let (Some(declared), Outcome::Answer(outputs)) = (&self.declared, &self.outcome) else { return None };
+        declared.iter().zip(outputs).position(|(declaration, output)| {
+            let tensor = &output.tensor;
+            let other_type =
+                output.native_type.is_none() && declaration.element_type.is_some_and(|t| t != tensor.element_type());
+            let other_dims = declaration.dims.as_ref().is_some_and(|dims| {
+                dims.len() != tensor.rank()
+                    || dims.iter().zip(tensor.dims()).any(|(declared, &given)| declared.is_some_and(|d| d != given))
+            });
+            other_type || other_dims
+        })
+    }
 }
 
 /// Equal outcomes, with the runtimes that had them.
@@ -283,6 +286,7 @@ pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeCla
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::Declaration;
     use crate::runtime::{NativeType, Stage};
     use crate::tensor::ElementType;
 

@@ -28,7 +28,7 @@ use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
 use crate::operator::Expectation;
 use crate::runtime::{RuntimeId, by_number};
-use crate::verdict::{Mismatch, Severity};
+use crate::verdict::{Discrepancy, Mismatch, Severity};
 
 /// The file with the issue.
 pub const ISSUE: &str = "issue.md";
@@ -118,9 +118,11 @@ impl Report {
         let wrong = seen.wrong(mismatch);
         // A program says itself which version it is.
         let id = wrong.first().map_or(&all[0], |row| &row.id);
-        let ids: Vec<RuntimeId> =
-            if wrong.is_empty() { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let (variant, variant_did) = wrong.iter().find_map(|row| row.contrary.clone()).unzip();
+        // Where configurations disagree, each is needed to see it.
+        let needs_all = mismatch.discrepancies == [Discrepancy::ConfigurationsDisagree] && variant.is_none();
+        let ids: Vec<RuntimeId> =
+            if wrong.is_empty() || needs_all { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let wrong_words = subject.wrong_words(id);
         let title = words::title(case.nodes[0].operator, &wrong_words);

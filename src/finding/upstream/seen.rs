@@ -24,6 +24,8 @@ pub(super) struct Wrong {
     /// What it did.
     pub did: String,
     execution: Execution,
+    /// The place of the output that is not as it was declared, if that is what is wrong.
+    undeclared: Option<usize>,
     /// A variant of the case, and what it made of that, where it is at odds with itself.
     pub contrary: Option<(Case, String)>,
 }
@@ -31,6 +33,9 @@ pub(super) struct Wrong {
 impl Wrong {
     /// The place of the output that is not as expected: the first, if that is another or none.
     pub fn output(&self, expectation: &Expectation) -> usize {
+        if let Some(place) = self.undeclared {
+            return place;
+        }
         let (Outcome::Answer(given), Some(expected)) = (&self.execution.outcome, expectation.outputs()) else {
             return 0;
         };
@@ -66,13 +71,15 @@ impl Seen {
         });
         let wrong = each.map(|(sighting, place)| {
             let execution = &sighting.examination.executions[place];
-            let declared = declared(execution).filter(|_| mismatch.discrepancies.contains(&Discrepancy::Undeclared));
+            let is_undeclared = mismatch.discrepancies.contains(&Discrepancy::Undeclared);
+            let undeclared = execution.undeclared_output().filter(|_| is_undeclared);
+            let declared = undeclared.and_then(|place| declared(execution, place));
             let did = declared.unwrap_or_default() + &words::did(execution);
             let contrary = sighting.examination.contrary.get(&place);
             let contrary =
                 contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
             let execution = execution.clone();
-            Wrong { id: sighting.configurations[place].0.clone(), did, execution, contrary }
+            Wrong { id: sighting.configurations[place].0.clone(), did, execution, undeclared, contrary }
         });
         wrong.collect()
     }
@@ -107,9 +114,9 @@ impl Row {
     }
 }
 
-/// What shape a runtime declared of its output, before the words for what it then did.
-fn declared(execution: &Execution) -> Option<String> {
-    let dims = execution.declared.as_ref()?.first()?.dims.as_ref()?;
+/// What shape a runtime declared of an output, before the words for what it then did.
+fn declared(execution: &Execution, place: usize) -> Option<String> {
+    let dims = execution.declared.as_ref()?.get(place)?.dims.as_ref()?;
     let dims: Vec<String> = dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
     Some(format!("declares an output of shape [{}], and ", dims.join(", ")))
 }

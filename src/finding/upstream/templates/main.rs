@@ -70,11 +70,10 @@ fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> Tr
 /// What tract gives for a model, or the error that it returns.
 fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> TractResult<Tensor> {
 {% endif %}
-    let inputs = inputs({{ "name" if models|length > 1 }})?;
     let {% if pinned %}mut {% endif %}model = tract_onnx::onnx().model_for_read(&mut &model[..])?;
 {% if pinned %}
     if setup.starts_with("set_input_fact()") {
-        for (index, input) in inputs.iter().enumerate() {
+        for (index, input) in inputs({{ "name" if models|length > 1 }})?.iter().enumerate() {
             model.set_input_fact(index, InferenceFact::dt_shape_from_tensor(input))?;
         }
     }
@@ -83,7 +82,8 @@ fn run({{ "name: &str, " if models|length > 1 }}model: &[u8], setup: &str) -> Tr
 {% if check == "declared" %}
     let declared = model.output_fact({{ output }})?.clone();
 {% endif %}
-    let inputs = inputs.into_iter().map(|input| input.into()).collect();
+    // Not before the model is read: what is wrong may be that alone.
+    let inputs = inputs({{ "name" if models|length > 1 }})?.into_iter().map(|input| input.into()).collect();
 {% if check == "declared" %}
     Ok((declared, model.into_runnable()?.run(inputs)?.remove({{ output }}).into_tensor()))
 {% else %}
