@@ -139,12 +139,19 @@ fn assert_says_so(known: &Known, code: Option<i32>, printed: &str) {
             "int64" => ",I64",
             other => other,
         }),
-        Discrepancy::WrongValue | Discrepancy::WrongDims | Discrepancy::WrongRank => said("; expected is a"),
+        Discrepancy::WrongValue | Discrepancy::WrongDims | Discrepancy::WrongRank => {
+            let (_, expected) = lines[0].split_once("; expected is ").unwrap();
+            assert!(expected.starts_with('a') && expected.contains(" tensor of shape ["), "{}", lines[0]);
+        }
         Discrepancy::Exhaustion => said("gives no answer within s; expected is a"),
         Discrepancy::Undeclared => said("declares the shape "),
         Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {
             said("; expected is the same each time");
-            assert!(lines[0].contains(", but "), "{}", lines[0]);
+            // Each comes with how the model was prepared, in parentheses.
+            let is_failure = lines[0].contains("gives the error") || lines[0].contains("panics");
+            let answer = |text: &str| Some(text.split_once("gives ")?.1.rsplit_once(" (")?.0.to_owned());
+            let (one, other) = lines[0].split_once(", but ").unwrap();
+            assert!(is_failure || answer(one) != answer(other), "{}", lines[0]);
         }
         other => panic!("say here what a program prints of {other}"),
     }
