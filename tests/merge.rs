@@ -117,7 +117,8 @@ fn findings_of_a_shard_stay_in_its_folder_and_those_of_a_merge_are_saved_in_the_
     let folder = without_known_issues();
     let folder = folder.path();
     fs::create_dir_all(folder.join("corpus/regressions")).unwrap();
-    let fixed = "[[issue]]\nid = \"was-fixed\"\ntitle = \"\"\nwrong = \"Shape is wrong.\"\ncause = \"\"\nlink = \"not reported\"\n\
+    let fixed = "[[cause]]\nid = \"shape\"\ntitle = \"Shape is wrong.\"\nexplanation = \"\"\nlink = \"not reported\"\n\
+                 [[cause.variant]]\nid = \"was-fixed\"\n\
                  signature = \"tract | Shape | panic | \"\nfirst_version = \"0.1\"\nlast_version = \"99.0\"\n\
                  case = \"Shape@28 float[1]\"\n";
     fs::write(folder.join("known/tract.toml"), fixed).unwrap();

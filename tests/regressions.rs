@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use onnx_crosscheck::finding::{Ledger, Probe, load, masking, snapshot};
+use onnx_crosscheck::finding::{Cause, Ledger, Probe, load, masking, snapshot};
 use onnx_crosscheck::runtime::{self, Limits, Runtime};
 
 fn root() -> &'static Path {
@@ -62,7 +62,7 @@ fn assert_known_issues_show(list: &str) {
     let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
     let mut probe = Probe::new(open(Some(list)));
     let ids = probe.ids();
-    let there = ledger.entries.iter().filter(|known| ids.iter().any(|id| known.may_show_on(id)));
+    let there = ledger.known().filter(|known| ids.iter().any(|id| known.variant.may_show_on(id)));
     let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
     assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
     assert!(!shown.is_empty(), "{list} has no known issues");
@@ -76,16 +76,23 @@ fn every_known_issue_of_what_is_linked_still_shows_with_its_own_signature() {
 #[test]
 fn every_known_issue_has_a_signature_of_its_own_and_a_cause() {
     let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
-    let signatures: BTreeSet<_> = ledger.entries.iter().map(|known| &known.signature).collect();
-    assert_eq!(signatures.len(), ledger.entries.len(), "a signature stands there twice");
-    let unwritten: Vec<_> = ledger.entries.iter().filter(|known| known.cause.contains("to be written")).collect();
+    let signatures: BTreeSet<_> = ledger.known().map(|known| &known.variant.signature).collect();
+    assert_eq!(signatures.len(), ledger.known().count(), "a signature stands there twice");
+    let ids: BTreeSet<_> = ledger.causes.iter().map(|cause| &cause.id).collect();
+    assert_eq!(ids.len(), ledger.causes.len(), "a cause has the name of another");
+    let texts: BTreeSet<_> = ledger.causes.iter().map(|cause| (&cause.explanation, cause.state.to_string())).collect();
+    assert_eq!(texts.len(), ledger.causes.len(), "two causes have the same explanation: they are one");
+    let is_unwritten =
+        |cause: &&Cause| [&cause.title, &cause.explanation].iter().any(|text| text.contains("to be written"));
+    let unwritten: Vec<_> = ledger.causes.iter().filter(is_unwritten).collect();
     assert!(unwritten.is_empty(), "say why: {unwritten:#?}");
 }
 
 #[test]
 fn every_known_issue_has_its_regression_and_every_regression_its_issue() {
     let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
-    let known: BTreeSet<_> = ledger.entries.iter().map(|known| (known.id.clone(), known.case.clone())).collect();
+    let known: BTreeSet<_> =
+        ledger.known().map(|known| (known.variant.id.clone(), known.variant.case.clone())).collect();
     let saved = load(root()).unwrap_or_else(|error| panic!("{error}"));
     let saved: BTreeSet<_> = saved.into_iter().map(|saved| (saved.name, saved.case.to_string())).collect();
     assert_eq!(known, saved);

@@ -3,7 +3,7 @@
 use super::{Ending, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
-use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe};
+use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
 use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
 use crate::verdict::Judgement;
 
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let ledger = Ledger::load()?;
     let given = case;
-    let known = ledger.entries.iter().find(|known| known.runtime_name() == name && known.case() == given);
+    let known = ledger.known().find(|known| known.variant.runtime_name() == name && known.variant.case() == given);
     let newest = &releases[releases.len() - 1];
     let case = at_oldest_opset(&given, open(newest)?);
     if case != given {
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         }
     };
     if let (Some(known), Some((first_version, last_version))) = (known, versions) {
-        let known = Known { first_version, last_version, ..known.clone() };
+        let known = Variant { first_version, last_version, ..known.variant.clone() };
         match Ledger::write_versions(&known) {
             Ok(path) => {
                 println!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display());
@@ -110,7 +110,7 @@ struct Seen {
     shows: bool,
 }
 
-fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
+fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
     let ids = runtime::ids(&runtimes);
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);
@@ -121,8 +121,8 @@ fn look(case: &Case, known: Option<&Known>, mut runtimes: Vec<Box<dyn Runtime>>)
         // As it shows in any release, whatever the ledger says.
         Some(known) => {
             let (last_version, case) = (ids[0].version.clone(), case.to_string());
-            let known = Known { last_version, case, ..known.clone() };
-            !known.triggers(&mut Probe::new(runtimes)).is_empty()
+            let variant = Variant { last_version, case, ..known.variant.clone() };
+            !Known { variant: &variant, ..known }.triggers(&mut Probe::new(runtimes)).is_empty()
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
     };

@@ -13,7 +13,7 @@ use crate::campaign::{
     Source, Statistics, Stream, Trigger,
 };
 use crate::case::{Generator, Nodes};
-use crate::finding::{Known, Ledger, Probe, time_to_triage};
+use crate::finding::{Ledger, Probe, time_to_triage};
 use crate::operator::{DEFAULT_OPERATORS, OPERATORS, Operator, UnknownOperator};
 use crate::runtime::RuntimeId;
 use crate::verdict::Mismatch;
@@ -124,7 +124,7 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
 
 /// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
 pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64, nodes: Nodes) -> Stream {
-    let known = ledger.entries.iter().map(Known::case).collect();
+    let known = ledger.known().map(|known| known.variant.case()).collect();
     Stream::new(Generator::new(operators), seed, known).with_nodes(nodes)
 }
 
@@ -199,7 +199,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         return Ok(Conducted { cases: 0, ending: Ending::Stopped });
     }
     let cases = (plan.described.clone(), plan.shard);
-    let owners = owners.into_iter().map(|known| known.id.clone()).collect();
+    let owners = owners.into_iter().map(|known| known.variant.id.clone()).collect();
     let header = Header::new(cases, ids.clone(), ledger.checksum(), owners, common.ignore_known);
     let mut checkpoint = opened.start(header.clone(), plan.limits)?;
     let threads = conclusion.threads();

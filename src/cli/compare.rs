@@ -10,7 +10,7 @@ use super::progress::Progress;
 use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
 use crate::campaign::Stream;
 use crate::case::{Case, Generator};
-use crate::finding::{self, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Known, Ledger};
+use crate::finding::{self, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
 use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
 
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let id = runtimes[0].id();
         format!("{} {}", id.name, id.version)
     });
-    let first: Vec<Case> = Ledger::load()?.entries.iter().map(Known::case).collect();
+    let first: Vec<Case> = Ledger::load()?.known().map(|known| known.variant.case()).collect();
     let options = CompareOptions {
         source: &Stream::new(Generator::default(), arguments.seed, first),
         cases: arguments.cases,

@@ -9,7 +9,9 @@ use anyhow::Context;
 use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, table, threads};
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
-use crate::finding::{CASES, Finding, Ledger, Outline, State, Summary, Triaged, one_line, snapshot, triage};
+use crate::finding::{
+    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triaged, Variant, one_line, snapshot, triage,
+};
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
 use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
@@ -158,21 +160,36 @@ fn write_known(
     if counts.is_empty() {
         return Ok(());
     }
+    let met: Vec<Met> = ledger.causes.iter().filter_map(|cause| Met::of(cause, counts)).collect();
     let concerned = ledger.concerning(runtimes).count();
-    writeln!(to, "\n{} of {concerned} known issues of these runtimes were met:", counts.len())?;
-    for known in &ledger.entries {
-        if let Some(count) = counts.get(known.id.as_str()) {
-            let state = if known.state == State::Open { String::new() } else { format!(" ({})", known.state) };
-            writeln!(
-                to,
-                "   {}{state}: {count} times\n      {}\n      {}",
-                known.id,
-                known.wrong,
-                reproduce(&known.case)
-            )?;
-        }
+    writeln!(to, "\n{} of {concerned} known issues of these runtimes were met:", met.len())?;
+    for Met { cause, count, most, variants } in met {
+        let state = if cause.state == State::Open { String::new() } else { format!(" ({})", cause.state) };
+        let variants = if variants > 1 { format!(" in {variants} variants") } else { String::new() };
+        writeln!(to, "   {}{state}: {count} times{variants}\n      {}", cause.id, cause.title)?;
+        writeln!(to, "      {}", reproduce(&most.case))?;
     }
     Ok(())
+}
+
+/// How often a cause was met.
+struct Met<'a> {
+    cause: &'a Cause,
+    count: u64,
+    /// The variant that was met most often.
+    most: &'a Variant,
+    /// How many of its variants were.
+    variants: usize,
+}
+
+impl Met<'_> {
+    /// Nothing, if it was not met; the counts are those of the variants.
+    fn of<'a>(cause: &'a Cause, counts: &BTreeMap<&str, u64>) -> Option<Met<'a>> {
+        let met = cause.variants.iter().filter_map(|variant| Some((*counts.get(variant.id.as_str())?, variant)));
+        let met: Vec<(u64, &Variant)> = met.collect();
+        let (_, most) = met.iter().rev().max_by_key(|(count, _)| count)?;
+        Some(Met { cause, count: met.iter().map(|(count, _)| count).sum(), most, variants: met.len() })
+    }
 }
 
 fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
@@ -185,7 +202,11 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
         writeln!(to, "\n{number}. {mismatch}")?;
         writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
         if let Some(known) = ledger.find(&finding.signature()) {
-            writeln!(to, "   known as {}", known.id)?;
+            writeln!(to, "   known as {}", known.cause.id)?;
+        } else {
+            for cause in ledger.resembling(mismatch) {
+                writeln!(to, "   resembles {}: {}", cause.id, cause.title)?;
+            }
         }
         if let Some(rule) = mismatch.rule {
             writeln!(to, "   {} ({})", rule.text().sentence, rule.text().source)?;

@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         );
         let (owners, triggers) = ledger.owned_triggers(&mut probe);
         anyhow::ensure!(
-            owners.iter().map(|known| &known.id).eq(&header.triggers),
+            owners.iter().map(|known| &known.variant.id).eq(&header.triggers),
             "known issues do not show here as they did in the campaigns: merge on a machine of the same kind"
         );
         known = triggers;

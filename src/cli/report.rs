@@ -9,7 +9,7 @@ use super::{Ending, RuntimeArguments, read_case};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features};
 use crate::finding::upstream::{Report, Subject};
-use crate::finding::{self, Known, Ledger, Probe, Sorted, Triage};
+use crate::finding::{self, Cause, Known, Ledger, Probe, Sorted, Triage};
 use crate::runtime::table::State;
 use crate::runtime::{Row, RuntimeId, select};
 
@@ -18,12 +18,10 @@ use crate::runtime::{Row, RuntimeId, select};
 /// Nothing in it asks for this project: the program uses the package of the runtime and exits with 1 while the runtime is
 /// wrong, and with 0 once it is right.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  crosscheck report onnxruntime-reshape-accepts-invalid-9111c6 --to onnxruntime\n  \
-                        crosscheck report 'Flatten@13 axis=2 float[1]' --to tract\n  crosscheck report --to tract"
-)]
+#[command(after_help = "Examples:\n  crosscheck report onnxruntime-zero-and-inferred --to onnxruntime\n  \
+                        crosscheck report 'Flatten@13 axis=2 float[1]' --to tract\n  crosscheck report --to tract")]
 pub(super) struct Arguments {
-    /// A known issue by its name, a case, or a file that holds one, such as a saved regression [default: every known issue of
+    /// A known issue or a variant of one by its name, a case, or a file that holds one, such as a saved regression [default: every known issue of
     /// the runtime]
     #[arg(value_name = "FINDING")]
     finding: Option<String>,
@@ -48,15 +46,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Err(error) => anyhow::bail!("{error:#}; {}", advice(&arguments.shown_by(&ledger)?)),
     };
     let id = &at_fault[0].id;
-    let known: Vec<&Known> = match &arguments.finding {
-        None => ledger.entries.iter().filter(|known| known.runtime_name() == id.name && known.is_defect()).collect(),
-        Some(name) => ledger.entries.iter().filter(|known| known.id == *name).collect(),
+    let known: Vec<Known> = match &arguments.finding {
+        None => {
+            let own = ledger.causes.iter().filter(|cause| cause.runtime_name() == id.name && cause.is_defect());
+            own.filter_map(|cause| to_report(cause, id)).collect()
+        }
+        Some(name) => named(&ledger, name, id).into_iter().collect(),
     };
-    if let Some(foreign) = known.iter().find(|known| known.runtime_name() != id.name) {
-        anyhow::bail!("{} is an issue of {}: say --to {1}", foreign.id, foreign.runtime_name());
+    if let Some(foreign) = known.iter().find(|known| known.cause.runtime_name() != id.name) {
+        anyhow::bail!("{} is an issue of {}: say --to {1}", foreign.cause.id, foreign.cause.runtime_name());
     }
-    if let (Some(_), Some(known)) = (&arguments.finding, known.iter().find(|known| !known.is_defect())) {
-        anyhow::bail!("{} is by design: there is nothing to report", known.id);
+    if let (Some(_), Some(known)) = (&arguments.finding, known.iter().find(|known| !known.cause.is_defect())) {
+        anyhow::bail!("{} is by design: there is nothing to report", known.cause.id);
     }
     if known.is_empty() {
         let Some(finding) = &arguments.finding else {
@@ -69,12 +70,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         return report_case(&read_case(finding)?, &at_fault, &ledger, arguments);
     }
     // An issue that was fixed is one of the last release that has it.
-    let mut releases: BTreeMap<String, (Vec<Row>, Vec<&Known>)> = BTreeMap::new();
+    let mut releases: BTreeMap<String, (Vec<Row>, Vec<Known>)> = BTreeMap::new();
     for known in known {
-        let rows = if known.may_show_on(id) {
+        let rows = if known.variant.may_show_on(id) {
             at_fault.clone()
         } else {
-            select(Some(&format!("{}@{}", id.name, known.last_version)))?
+            select(Some(&format!("{}@{}", id.name, known.variant.last_version)))?
         };
         releases.entry(rows[0].id.release()).or_insert((rows, vec![])).1.push(known);
     }
@@ -91,6 +92,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
+/// The variant of a cause that stands for it in a report on a release: the first that this may show.
+fn to_report<'a>(cause: &'a Cause, id: &RuntimeId) -> Option<Known<'a>> {
+    cause.known().find(|known| known.variant.may_show_on(id)).or_else(|| cause.known().next())
+}
+
+/// The known issue of this name, or the variant of one.
+fn named<'a>(ledger: &'a Ledger, name: &str, id: &RuntimeId) -> Option<Known<'a>> {
+    let cause = ledger.causes.iter().find(|cause| cause.id == name);
+    cause.map_or_else(|| ledger.known().find(|known| known.variant.id == name), |cause| to_report(cause, id))
+}
+
 /// Reports what a case shows on a runtime: known issues as such, and anything else minimized.
 fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Arguments) -> anyhow::Result<Ending> {
     let release = at_fault[0].id.release();
@@ -105,7 +117,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
         let features = Features::of(&shown);
         let subject = if arguments.no_minimize {
             let place = triggers.iter().position(|known| known.explains(&mismatch, &features));
-            let known = place.map(|place| owners[place].clone());
+            let known = place.map(|place| (owners[place].cause.clone(), owners[place].variant.clone()));
             let trigger = Trigger::new(mismatch, features);
             Subject {
                 name: finding::name(&trigger),
@@ -121,7 +133,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
                     Subject { name, known: None, case: found.case, mismatch, ids: ids(at_fault) }
                 }
                 Sorted::Known(place) => match owners.get(place) {
-                    Some(known) => Subject::of_known(known, &ids(at_fault), &mut probe)?,
+                    Some(&known) => Subject::of_known(known, &ids(at_fault), &mut probe)?,
                     // What was reported a moment ago.
                     None => continue,
                 },
@@ -156,9 +168,12 @@ impl Arguments {
 
     /// The runtimes that what is to be reported shows: those of the ledger, or of what a case does.
     fn shown_by(&self, ledger: &Ledger) -> anyhow::Result<BTreeSet<String>> {
-        let name = |known: &Known| known.runtime_name().to_owned();
-        let known = ledger.entries.iter().filter(|known| self.finding.as_ref().is_none_or(|id| known.id == *id));
-        let names: BTreeSet<String> = known.map(name).collect();
+        let is_it = |cause: &&Cause| {
+            let has_id = |id: &String| cause.id == *id || cause.variants.iter().any(|variant| variant.id == *id);
+            self.finding.as_ref().is_none_or(has_id)
+        };
+        let known = ledger.causes.iter().filter(is_it);
+        let names: BTreeSet<String> = known.map(|cause| cause.runtime_name().to_owned()).collect();
         match &self.finding {
             Some(finding) if names.is_empty() => {
                 let mismatches = self.probe(&[])?.mismatches(&read_case(finding)?);

@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
                 Sorted::New(finding) => new.push(*finding),
                 Sorted::Known(place) => {
                     if let Some(known) = owners.get(place) {
-                        println!("Known as {}: {}", known.id, known.title);
+                        println!("Known as {}: {}", known.cause.id, known.cause.title);
                     }
                 }
             }

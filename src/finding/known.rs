@@ -1,6 +1,6 @@
-//! The ledger of known issues: for each runtime kind one file of entries, each a defect with its signature.
+//! The ledger of known issues: for each runtime kind one file of causes, each with the variants in which it shows.
 //!
-//! It is strict both ways. A campaign fails on a signature that is not in it, and the replay fails on an entry that no
+//! It is strict both ways. A campaign fails on a signature that is not in it, and the replay fails on a variant that no
 //! longer shows.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use serde::{Deserialize, Serialize};
-use toml_edit::{DocumentMut, Item, Table, TomlError};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
 use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
@@ -23,31 +23,47 @@ use crate::verdict::Mismatch;
 /// Every known issue.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    pub entries: Vec<Known>,
+    pub causes: Vec<Cause>,
 }
 
-/// One known issue.
+/// A known issue: one root cause in a runtime, and each variant in which it shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
-    /// Also the name of its regression case.
+pub struct Cause {
     pub id: String,
-    pub title: String,
     /// What is wrong, in one sentence.
-    pub wrong: String,
-    /// The root cause, in one paragraph.
-    pub cause: String,
+    pub title: String,
+    /// The root cause in the source of the runtime, in one paragraph.
+    pub explanation: String,
     /// Where it is reported upstream, or `not reported`.
     pub link: String,
-    /// What is to become of it; open, if the entry does not say.
+    /// What is to become of it; open, if the file does not say.
     #[serde(default)]
     pub state: State,
+    /// At least one; the most convincing comes first, and stands for the others in a report.
+    #[serde(rename = "variant")]
+    pub variants: Vec<Variant>,
+}
+
+/// One signature of a cause, with the minimized case that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Also the name of its regression case.
+    pub id: String,
     pub signature: Signature,
     /// The first and the last version known to have it.
     pub first_version: String,
     pub last_version: String,
     /// The minimized case.
     pub case: String,
+}
+
+/// A variant with its cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    pub cause: &'a Cause,
+    pub variant: &'a Variant,
 }
 
 /// What is to become of a known issue.
@@ -102,8 +118,8 @@ impl From<State> for String {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    issue: Vec<Known>,
+    #[serde(default, rename = "cause", skip_serializing_if = "Vec::is_empty")]
+    causes: Vec<Cause>,
 }
 
 /// Why a ledger cannot be used.
@@ -140,63 +156,75 @@ impl Ledger {
                 Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
                 Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
             };
-            let File { issue } = read(&name, &text)?;
-            ledger.entries.extend(issue);
+            ledger.causes.extend(read(&name, &text)?.causes);
         }
         Ok(ledger)
     }
 
-    pub fn find(&self, signature: &Signature) -> Option<&Known> {
-        self.entries.iter().find(|known| known.signature == *signature)
+    /// Every variant of every cause.
+    pub fn known(&self) -> impl Iterator<Item = Known<'_>> {
+        self.causes.iter().flat_map(Cause::known)
+    }
+
+    pub fn find(&self, signature: &Signature) -> Option<Known<'_>> {
+        self.known().find(|known| known.variant.signature == *signature)
+    }
+
+    /// The causes of which a variant shows as a mismatch does, whatever the operator: it may be a variant of one of them.
+    pub fn resembling(&self, mismatch: &Mismatch) -> impl Iterator<Item = &Cause> {
+        let is_like = |variant: &Variant| variant.signature.is_of_any_operator(mismatch);
+        self.causes.iter().filter(move |cause| cause.variants.iter().any(is_like))
     }
 
     /// A checksum of all entries: that of another ledger is another.
     pub fn checksum(&self) -> String {
-        sha256(serde_json::json!(&self.entries).to_string().as_bytes())
+        sha256(serde_json::json!(&self.causes).to_string().as_bytes())
     }
 
-    /// The entries that concern runtimes: those that may show on one of them.
-    pub fn concerning<'a>(&'a self, ids: &'a [RuntimeId]) -> impl Iterator<Item = &'a Known> {
-        self.entries.iter().filter(|known| ids.iter().any(|id| known.may_show_on(id)))
+    /// The causes that concern runtimes: those of which a variant may show on one of them.
+    pub fn concerning<'a>(&'a self, ids: &'a [RuntimeId]) -> impl Iterator<Item = &'a Cause> {
+        let may_show = |variant: &Variant| ids.iter().any(|id| variant.may_show_on(id));
+        self.causes.iter().filter(move |cause| cause.variants.iter().any(may_show))
     }
 
-    /// The entry that explains what a runtime did wrong in a case, by what is written in it: an entry says the same of the
-    /// mismatch, and the case has all the features of the entry's.
+    /// The variant that explains what a runtime did wrong in a case, by what is written in it: it says the same of the
+    /// mismatch, and the case has all the features of its own.
     ///
-    /// No runtime is asked, but for an entry with data of another type than the case has: `shows` then says whether the
-    /// entry's case shows the mismatch with data of that type too.
+    /// No runtime is asked, but for a variant with data of another type than the case has: `shows` then says whether the
+    /// variant's case shows the mismatch with data of that type too.
     pub fn explaining(
         &self,
         case: &Case,
         mismatch: &Mismatch,
         id: &RuntimeId,
         shows: &mut dyn FnMut(&Case) -> bool,
-    ) -> Option<&Known> {
-        let alike = |known: &&Known| known.may_show_on(id) && known.signature.is_of(mismatch);
-        let alike: Vec<&Known> = self.entries.iter().filter(alike).collect();
+    ) -> Option<Known<'_>> {
+        let alike = |Known { variant, .. }: &Known| variant.may_show_on(id) && variant.signature.is_of(mismatch);
+        let alike: Vec<Known> = self.known().filter(alike).collect();
         let features = Features::of(case);
         let element_type = |case: &Case| case.call()?.element_type;
-        let with_that_type =
-            |known: &Known| variations(&known.case()).into_iter().find(|own| element_type(own) == element_type(case));
-        let is_it = |known: &&&Known| known.features(&known.case()).are_within(&features);
-        let mut may_be = |known: &&&Known| {
-            with_that_type(known).is_some_and(|own| known.features(&own).are_within(&features) && shows(&own))
+        let with_that_type = |variant: &Variant| {
+            variations(&variant.case()).into_iter().find(|own| element_type(own) == element_type(case))
+        };
+        let is_it = |Known { variant, .. }: &&Known| variant.features(&variant.case()).are_within(&features);
+        let mut may_be = |Known { variant, .. }: &&Known| {
+            with_that_type(variant).is_some_and(|own| variant.features(&own).are_within(&features) && shows(&own))
         };
         alike.iter().find(is_it).or_else(|| alike.iter().find(&mut may_be)).copied()
     }
 
-    /// What each entry looks like on the runtimes of the probe, by its place; nothing if it does not show on them. An entry that
+    /// What each variant looks like on the runtimes of the probe, by its place; nothing if it does not show on them. One that
     /// ends a process, or takes all of its time, is not tried: what is written in it counts.
     ///
     /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
-        let of = |known: &Known| {
-            if known.mismatch().is_costly() {
+        let of = |known: Known| {
+            if known.variant.mismatch().is_costly() {
                 return known.written_triggers(probe);
             }
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
-                let variations = variations(&known.case());
+                let variations = variations(&known.variant.case());
                 let sightings = probe.look_all(&variations, &trigger.mismatch.runtime);
                 for (case, sighting) in variations.iter().zip(sightings) {
                     if sighting.shows(&trigger.mismatch) {
@@ -210,62 +238,112 @@ impl Ledger {
             }
             triggers
         };
-        self.entries.iter().map(of).collect()
+        self.known().map(of).collect()
     }
 
-    /// The triggers of all entries in one list, and the entry of each.
-    pub fn owned_triggers(&self, probe: &mut Probe) -> (Vec<&Known>, Vec<Trigger>) {
-        let triggers = self.entries.iter().zip(self.triggers(probe));
+    /// The triggers of all variants in one list, and the variant of each.
+    pub fn owned_triggers(&self, probe: &mut Probe) -> (Vec<Known<'_>>, Vec<Trigger>) {
+        let triggers = self.known().zip(self.triggers(probe));
         triggers.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
     }
 
-    /// Writes the versions of an entry to the ledger of the checkout that this is run in.
+    /// Writes the versions of a variant to the ledger of the checkout that this is run in.
     ///
     /// # Errors
     /// If there is none, or it cannot be written.
-    pub fn write_versions(known: &Known) -> Result<PathBuf, LedgerError> {
-        let path = Path::new(FOLDER).join(format!("{}.toml", known.runtime_name()));
-        let failed = |error| LedgerError::Write { path: path.clone(), error };
-        let text = read_text(&path).map_err(failed)?;
-        let text = with_versions(&text, &known.id, &known.first_version, &known.last_version)
-            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
-        write_whole(&path, text.as_bytes()).map_err(failed)?;
-        Ok(path)
+    pub fn write_versions(variant: &Variant) -> Result<PathBuf, LedgerError> {
+        let path = path_of(variant.runtime_name());
+        let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+        change(path, &text, |document| with_versions(document, variant))
     }
 
-    /// Adds an entry to the file of a runtime kind, in the checkout that this is run in.
+    /// Adds a variant to the file of its runtime kind, in the checkout that this is run in: to the cause with this id, or as a new
+    /// cause of which a person has to say what it is.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn add(kind: &str, known: Known) -> Result<PathBuf, LedgerError> {
-        append(kind, &File { issue: vec![known] })
+    /// If the file cannot be read or written, or there is no such cause in it.
+    pub fn add(cause: Option<&str>, variant: &Variant) -> Result<PathBuf, LedgerError> {
+        let path = path_of(variant.runtime_name());
+        let text = match read_text(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            text => text.map_err(|error| LedgerError::Write { path: path.clone(), error })?,
+        };
+        if let Some(id) = cause {
+            return change(path, &text, |document| with_variant(document, id, variant));
+        }
+        let file = File { causes: vec![Cause::to_be_written(variant.clone())] };
+        let entry = toml::to_string(&file)
+            .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
+        let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
+        write_whole(&path, format!("{text}{gap}{entry}").as_bytes())
+            .map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+        Ok(path)
     }
 }
 
-fn append(kind: &str, entries: &File) -> Result<PathBuf, LedgerError> {
-    let path = Path::new(FOLDER).join(format!("{kind}.toml"));
-    let failed = |error| LedgerError::Write { path: path.clone(), error };
-    let text = match read_text(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        text => text.map_err(failed)?,
-    };
-    let entry = toml::to_string(entries)
-        .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
-    let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
-    write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
-    Ok(path)
+/// The file of a runtime kind in a checkout.
+fn path_of(kind: &str) -> PathBuf {
+    Path::new(FOLDER).join(format!("{kind}.toml"))
 }
 
-/// The text of a ledger with other versions in one entry, and everything else as it was.
-fn with_versions(text: &str, id: &str, first: &str, last: &str) -> Result<String, TomlError> {
-    let mut document: DocumentMut = text.parse()?;
-    let entries = document.get_mut("issue").and_then(Item::as_array_of_tables_mut);
-    let is_it = |entry: &&mut Table| entry.get("id").and_then(Item::as_str) == Some(id);
-    if let Some(entry) = entries.and_then(|entries| entries.iter_mut().find(is_it)) {
-        entry["first_version"] = first.into();
-        entry["last_version"] = last.into();
+/// Writes a file with a change in it, and everything else as it was; the change says what it has not found.
+fn change(
+    path: PathBuf,
+    text: &str,
+    change: impl FnOnce(&mut DocumentMut) -> Result<(), String>,
+) -> Result<PathBuf, LedgerError> {
+    let changed =
+        changed(text, change).map_err(|reason| LedgerError::Damaged { path: path.display().to_string(), reason })?;
+    match write_whole(&path, changed.as_bytes()) {
+        Ok(()) => Ok(path),
+        Err(error) => Err(LedgerError::Write { path, error }),
     }
+}
+
+fn changed(text: &str, change: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|error: TomlError| error.to_string())?;
+    change(&mut document)?;
     Ok(document.to_string())
+}
+
+/// The tables of this name, each with what is in it.
+fn tables<'a>(table: &'a mut Table, name: &str) -> impl Iterator<Item = &'a mut Table> {
+    table.get_mut(name).and_then(Item::as_array_of_tables_mut).into_iter().flat_map(ArrayOfTables::iter_mut)
+}
+
+fn has_id(table: &Table, id: &str) -> bool {
+    table.get("id").and_then(Item::as_str) == Some(id)
+}
+
+fn with_versions(document: &mut DocumentMut, variant: &Variant) -> Result<(), String> {
+    let mut variants = tables(document, "cause").flat_map(|cause| tables(cause, "variant"));
+    let table = variants.find(|table| has_id(table, &variant.id)).ok_or_else(|| no_entry("variant", &variant.id))?;
+    table["first_version"] = value(&variant.first_version);
+    table["last_version"] = value(&variant.last_version);
+    Ok(())
+}
+
+fn with_variant(document: &mut DocumentMut, cause: &str, variant: &Variant) -> Result<(), String> {
+    let own = tables(document, "cause").find(|table| has_id(table, cause)).ok_or_else(|| no_entry("cause", cause))?;
+    let Variant { id, signature, first_version, last_version, case } = variant;
+    let signature = signature.to_string();
+    let fields = [
+        ("id", id),
+        ("signature", &signature),
+        ("first_version", first_version),
+        ("last_version", last_version),
+        ("case", case),
+    ];
+    let table: Table = fields.into_iter().map(|(key, text)| (key, value(text))).collect();
+    own.get_mut("variant")
+        .and_then(Item::as_array_of_tables_mut)
+        .ok_or_else(|| format!("the cause {cause} has no variant"))?
+        .push(table);
+    Ok(())
+}
+
+fn no_entry(kind: &str, id: &str) -> String {
+    format!("there is no {kind} {id}: `crosscheck known` lists them")
 }
 
 /// A minimized case with data of another type, where it is not the plain one.
@@ -287,17 +365,24 @@ fn read(path: &str, text: &str) -> Result<File, LedgerError> {
         Some(id) => damaged(format!("the entry {id}: {error}")),
         None => damaged(error.to_string()),
     })?;
-    let issues = file.issue.iter().map(|known| (&known.id, &known.case));
-    for (id, case) in issues {
-        case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
+    for cause in &file.causes {
+        if cause.variants.is_empty() {
+            return Err(damaged(format!("the cause {} has no variant", cause.id)));
+        }
+        for Variant { id, case, .. } in &cause.variants {
+            case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
+        }
     }
     Ok(file)
 }
 
-/// The id of the first entry that cannot be read, where it has one.
+/// The id of the first variant or cause that cannot be read, where it has one.
 fn unreadable(text: &str) -> Option<String> {
     let table: toml::Table = toml::from_str(text).ok()?;
-    let damaged = table.get("issue")?.as_array()?.iter().find(|entry| Known::deserialize((*entry).clone()).is_err())?;
+    let causes = table.get("cause")?.as_array()?;
+    let variants = causes.iter().filter_map(|cause| cause.get("variant")?.as_array()).flatten();
+    let variant = variants.into_iter().find(|entry| Variant::deserialize((*entry).clone()).is_err());
+    let damaged = variant.or_else(|| causes.iter().find(|entry| Cause::deserialize((*entry).clone()).is_err()))?;
     Some(damaged.get("id")?.as_str()?.to_owned())
 }
 
@@ -313,16 +398,39 @@ pub(super) fn may_show_on(runtime: &str, last_version: &str, id: &RuntimeId) -> 
     runtime == id.name && (last >= by_number(usual_version(runtime)) || by_number(&id.version) <= last)
 }
 
-impl Known {
-    /// An entry for a finding, with what only a person can say left to be filled in.
-    pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Known {
-        Known {
-            id,
-            title: trigger.mismatch.to_string(),
-            wrong: "to be written: what is wrong, in one sentence".to_owned(),
-            cause: "to be written: the root cause".to_owned(),
+impl Cause {
+    /// A new cause, with what only a person can say left to be filled in.
+    fn to_be_written(variant: Variant) -> Cause {
+        Cause {
+            id: variant.id.clone(),
+            title: "to be written: what is wrong, in one sentence".to_owned(),
+            explanation: "to be written: the root cause".to_owned(),
             link: "not reported".to_owned(),
             state: State::Open,
+            variants: vec![variant],
+        }
+    }
+
+    pub fn known(&self) -> impl Iterator<Item = Known<'_>> {
+        self.variants.iter().map(|variant| Known { cause: self, variant })
+    }
+
+    /// The name of the runtime that it is in.
+    pub fn runtime_name(&self) -> &str {
+        self.variants[0].runtime_name()
+    }
+
+    /// Whether it is a defect, and not by design.
+    pub fn is_defect(&self) -> bool {
+        self.state != State::ByDesign
+    }
+}
+
+impl Variant {
+    /// A variant of a finding.
+    pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Variant {
+        Variant {
+            id,
             signature: Signature::of(trigger),
             first_version: version.to_owned(),
             last_version: version.to_owned(),
@@ -338,31 +446,6 @@ impl Known {
         self.case.parse().unwrap_or_else(|error| panic!("the case of {}: {error}", self.id))
     }
 
-    /// What the entry looks like on the releases of the probe that may have it, where it shows with its own signature.
-    pub fn triggers(&self, probe: &mut Probe) -> Vec<Trigger> {
-        let (case, releases) = (self.case(), self.releases(probe));
-        let trigger = |release: &String| {
-            let sighting = probe.look(&case, release)?;
-            let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
-            shown.into_iter().find_map(|mismatch| {
-                let features = minimize::features(&case, &mismatch, probe);
-                let trigger = Trigger { by_design: !self.is_defect(), ..Trigger::new(mismatch, features) };
-                (Signature::of(&trigger) == self.signature).then_some(trigger)
-            })
-        };
-        releases.iter().filter_map(trigger).collect()
-    }
-
-    /// The same as it is written in the entry, without a look at the runtimes.
-    fn written_triggers(&self, probe: &Probe) -> Vec<Trigger> {
-        let features = self.features(&self.case());
-        let trigger = |runtime: String| Trigger {
-            by_design: !self.is_defect(),
-            ..Trigger::new(Mismatch { runtime, ..self.mismatch() }, features.clone())
-        };
-        self.releases(probe).into_iter().map(trigger).collect()
-    }
-
     /// The releases of the probe that may have it.
     fn releases(&self, probe: &Probe) -> Vec<String> {
         let mut releases: Vec<String> =
@@ -371,7 +454,7 @@ impl Known {
         releases
     }
 
-    /// The features of a case as those of the entry: with its version, with what must not be there, and with any operator in the
+    /// The features of a case as those of the variant: with its version, with what must not be there, and with any operator in the
     /// place of a node, if these are in the signature.
     fn features(&self, case: &Case) -> Features {
         let words = &self.signature.features;
@@ -401,14 +484,9 @@ impl Known {
         }
     }
 
-    /// The name of the runtime that the entry is about.
+    /// The name of the runtime that it is about.
     pub fn runtime_name(&self) -> &str {
         &self.signature.runtime
-    }
-
-    /// Whether it is a defect, and not by design.
-    pub fn is_defect(&self) -> bool {
-        self.state != State::ByDesign
     }
 
     /// The version under test of that runtime; empty if it is not built in.
@@ -416,10 +494,37 @@ impl Known {
         usual_version(self.runtime_name())
     }
 
-    /// Whether the entry is about this runtime, and was not fixed before its version. What no version is known to have
+    /// Whether the variant is about this runtime, and was not fixed before its version. What no version is known to have
     /// fixed may show on any.
     pub fn may_show_on(&self, id: &RuntimeId) -> bool {
         may_show_on(self.runtime_name(), &self.last_version, id)
+    }
+}
+
+impl Known<'_> {
+    /// What the variant looks like on the releases of the probe that may have it, where it shows with its own signature.
+    pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
+        let (case, releases) = (self.variant.case(), self.variant.releases(probe));
+        let trigger = |release: &String| {
+            let sighting = probe.look(&case, release)?;
+            let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
+            shown.into_iter().find_map(|mismatch| {
+                let features = minimize::features(&case, &mismatch, probe);
+                let trigger = Trigger { by_design: !self.cause.is_defect(), ..Trigger::new(mismatch, features) };
+                (Signature::of(&trigger) == self.variant.signature).then_some(trigger)
+            })
+        };
+        releases.iter().filter_map(trigger).collect()
+    }
+
+    /// The same as it is written in the ledger, without a look at the runtimes.
+    fn written_triggers(self, probe: &Probe) -> Vec<Trigger> {
+        let features = self.variant.features(&self.variant.case());
+        let trigger = |runtime: String| Trigger {
+            by_design: !self.cause.is_defect(),
+            ..Trigger::new(Mismatch { runtime, ..self.variant.mismatch() }, features.clone())
+        };
+        self.variant.releases(probe).into_iter().map(trigger).collect()
     }
 }
 
@@ -440,21 +545,52 @@ mod tests {
     #[test]
     fn only_the_versions_of_one_entry_are_written() {
         let text = include_str!("../../known/tract.toml");
-        let known = read("", text).unwrap().issue.remove(3);
-        let changed = with_versions(text, &known.id, "0.1", "0.2").unwrap();
-        let expected = Known { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..known.clone() };
-        assert_eq!(read("", &changed).unwrap().issue[3], expected);
+        let own = read("", text).unwrap().causes[3].variants[0].clone();
+        let expected = Variant { first_version: "0.1".to_owned(), last_version: "0.2".to_owned(), ..own };
+        let changed = changed(text, |document| with_versions(document, &expected)).unwrap();
+        assert_eq!(read("", &changed).unwrap().causes[3].variants[0], expected);
         let others: Vec<(&str, &str)> = text.lines().zip(changed.lines()).filter(|(old, new)| old != new).collect();
         assert_eq!(others.len(), 2, "{others:?}");
         assert_eq!(text.lines().count(), changed.lines().count());
-        assert!(with_versions(text, "no such entry", "0.1", "0.2").unwrap() == text);
+        let unknown = Variant { id: "no-such-variant".to_owned(), ..expected };
+        let error = super::changed(text, |document| with_versions(document, &unknown)).unwrap_err();
+        assert!(error.contains("there is no variant no-such-variant"), "{error}");
+    }
+
+    #[test]
+    fn a_variant_is_added_to_its_cause_and_nothing_else_changes() {
+        let text = include_str!("../../known/tract.toml");
+        let before = read("", text).unwrap().causes;
+        let place = before.iter().position(|cause| cause.variants.len() > 1).unwrap();
+        let own = Variant { id: "tract-new".to_owned(), ..before[0].variants[0].clone() };
+        let added = changed(text, |document| with_variant(document, &before[place].id, &own)).unwrap();
+        let mut expected = before.clone();
+        expected[place].variants.push(own.clone());
+        assert_eq!(read("", &added).unwrap().causes, expected);
+        let mut rest = added.lines();
+        assert!(text.lines().all(|line| rest.any(|other| other == line)), "{added}");
+        let error = changed(text, |document| with_variant(document, "no-such-cause", &own)).unwrap_err();
+        assert!(error.contains("there is no cause no-such-cause"), "{error}");
+    }
+
+    #[test]
+    fn what_is_damaged_is_named() {
+        let text = include_str!("../../known/tract.toml");
+        let cause = &read("", text).unwrap().causes[1];
+        let error =
+            |from: &str, to: &str| read("known/tract.toml", &text.replacen(from, to, 1)).unwrap_err().to_string();
+        let line = format!("case = \"{}\"", cause.variants[0].case.replace('"', "\\\""));
+        let said = error(&line, "other = \"\"");
+        assert!(said.contains(&cause.variants[0].id) && said.contains("known/tract.toml"), "{said}");
+        let said = error(&format!("title = \"{}\"", cause.title), "");
+        assert!(said.contains(&cause.id), "{said}");
     }
 
     #[test]
     fn an_entry_explains_what_has_all_that_is_written_in_it() {
-        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().issue);
-        let ledger = Ledger { entries: built_in.collect() };
-        let of = |id: &str| ledger.entries.iter().find(|known| known.id == id).unwrap();
+        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().causes);
+        let ledger = Ledger { causes: built_in.collect() };
+        let of = |id: &str| ledger.known().find(|known| known.variant.id == id).unwrap().variant;
         let on = |name: &str, version: &str| RuntimeId {
             name: name.to_owned(),
             version: version.to_owned(),
@@ -468,12 +604,12 @@ mod tests {
                 shows
             };
             let known = ledger.explaining(&case.parse().unwrap(), mismatch, &id, &mut shows);
-            (known.map(|known| known.id.as_str()), asked)
+            (known.map(|known| known.variant.id.as_str()), asked)
         };
-        // What is written in an entry are the features of its case.
-        for known in ledger.entries.iter().filter(|known| known.runtime_name() == "tract") {
-            let own = known.features(&known.case()).to_string();
-            assert!(own == known.signature.features.join(" "), "{own}: {}", known.signature);
+        // What is written in a variant are the features of its case.
+        for Known { variant, .. } in ledger.known().filter(|known| known.variant.runtime_name() == "tract") {
+            let own = variant.features(&variant.case()).to_string();
+            assert!(own == variant.signature.features.join(" "), "{own}: {}", variant.signature);
         }
         let typed = of("tract-size-refuses-valid-370fae");
         let mismatch = typed.mismatch();
@@ -492,17 +628,19 @@ mod tests {
             assert_eq!(State::try_from(state.to_owned()).map(|state| state.to_string()), Ok(state.to_owned()));
         }
         assert!(State::try_from("closed".to_owned()).unwrap_err().contains("`will not be fixed`"));
-        for known in KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().issue) {
-            let is_old = by_number(&known.last_version) < by_number(known.usual_version());
-            let is_fixed =
-                matches!(&known.state, State::FixedIn(fixed) if by_number(fixed) > by_number(&known.last_version));
-            assert_eq!(is_fixed, is_old, "{}", known.id);
+        for cause in KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().causes) {
+            for variant in &cause.variants {
+                let last = by_number(&variant.last_version);
+                let is_fixed = matches!(&cause.state, State::FixedIn(fixed) if by_number(fixed) > last);
+                assert_eq!(is_fixed, last < by_number(variant.usual_version()), "{}", variant.id);
+                assert_eq!(variant.runtime_name(), cause.runtime_name(), "{}", variant.id);
+            }
         }
     }
 
     #[test]
     fn what_was_fixed_may_show_on_older_releases_only() {
-        let mut known = read("", include_str!("../../known/onnxruntime.toml")).unwrap().issue.remove(0);
+        let mut known = read("", include_str!("../../known/onnxruntime.toml")).unwrap().causes[0].variants.remove(0);
         let at = |version: &str| RuntimeId {
             name: "onnxruntime".to_owned(),
             version: version.to_owned(),

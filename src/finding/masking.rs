@@ -16,7 +16,7 @@ use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
 /// What one known issue hides of the faults that are planted beside it.
 #[derive(Debug)]
 pub struct Masking<'a> {
-    pub known: &'a Known,
+    pub known: Known<'a>,
     /// In how many cases its mismatch was planted.
     pub planted: usize,
     /// In how many of them a known issue explains it.
@@ -51,7 +51,7 @@ pub fn masking<'a>(ledger: &'a Ledger, probe: &mut Probe, seed: u64, cases: u64)
     let mut measured = Vec::new();
     for release in releases {
         let sound = sound_cases(release, &all, probe, seed, cases);
-        for (known, own) in ledger.entries.iter().zip(&by_issue) {
+        for (known, own) in ledger.known().zip(&by_issue) {
             let Some(Trigger { mismatch, .. }) = own.iter().find(|own| own.mismatch.runtime == release) else {
                 continue;
             };

@@ -25,7 +25,7 @@ pub use drift::{
 };
 pub use export::{Exported, MUST_REFUSE, VALID, export};
 pub use extent::{Extent, Shown};
-pub use known::{Known, Ledger, LedgerError, State};
+pub use known::{Cause, Known, Ledger, LedgerError, State, Variant};
 pub use masking::{Masking, masking};
 pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};

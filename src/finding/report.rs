@@ -217,8 +217,8 @@ impl Ledger {
         for mismatch in mismatches {
             let known = self.explaining(case, mismatch, id, &mut |case| shows(case, mismatch, runtimes));
             worst.add(mismatch.severity(), known.is_some());
-            are_by_design &= known.is_some_and(|known| !known.is_defect());
-            names.extend(known.map(|known| known.id.clone()).filter(|name| !names.contains(name)));
+            are_by_design &= known.is_some_and(|known| !known.cause.is_defect());
+            names.extend(known.map(|known| known.cause.id.clone()).filter(|name| !names.contains(name)));
         }
         Names { names, are_by_design }
     }

@@ -55,7 +55,12 @@ impl Signature {
 
     /// Whether it is one of a mismatch, with whichever features.
     pub fn is_of(&self, mismatch: &Mismatch) -> bool {
-        (self.runtime.as_str(), self.operator.as_str()) == (mismatch.runtime_name(), mismatch.operator)
+        self.operator == mismatch.operator && self.is_of_any_operator(mismatch)
+    }
+
+    /// The same, whatever the operator.
+    pub fn is_of_any_operator(&self, mismatch: &Mismatch) -> bool {
+        self.runtime == mismatch.runtime_name()
             && (&self.discrepancies, self.rule) == (&mismatch.discrepancies, mismatch.rule)
             && self.reaction == mismatch.reaction
     }

@@ -14,14 +14,14 @@ use serde::Serialize;
 
 use super::junit::{failed, skipped};
 use super::report::code;
-use super::{Finding, Known, Ledger};
+use super::{Cause, Finding, Known, Ledger, Variant};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, Refusals, RuntimeStatistics, Statistics};
 use crate::files::reproduce;
 use crate::operator::Rule;
 use crate::percentages::percentages;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 
 /// What came of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct Outline<'a> {
     pub unsorted: &'a [&'a Finding],
     /// Whether all of it was run and minimized.
     pub is_whole: bool,
-    /// How often each known issue was met, by its id.
+    /// How often each variant of a known issue was met, by its id.
     pub met: &'a BTreeMap<&'a str, u64>,
 }
 
@@ -56,8 +56,8 @@ pub struct Summary {
     not_minimized: Vec<FindingReport>,
     /// Known issues of these runtimes that show on them.
     known: Vec<KnownReport>,
-    /// Those that no longer do.
-    fixed: Vec<KnownReport>,
+    /// Variants of known issues that no longer do.
+    fixed: Vec<FixedReport>,
     not_reached: NotReached,
     cost: Cost,
 }
@@ -129,12 +129,28 @@ struct FindingReport {
 #[derive(Debug, Serialize)]
 struct KnownReport {
     id: String,
-    wrong: String,
+    title: String,
     link: String,
     /// `open`, `by design`, `fixed in VERSION` or `will not be fixed`.
     state: String,
+    count: u64,
+    /// Those that show.
+    variants: Vec<VariantReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct VariantReport {
+    id: String,
     case: String,
     count: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct FixedReport {
+    id: String,
+    /// Of the known issue.
+    title: String,
+    case: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -171,10 +187,10 @@ fn seconds(time: Duration) -> f64 {
 impl Summary {
     pub fn new(outline: &Outline) -> Summary {
         let Outline { header, origins, statistics, coverage, ledger, new, unsorted, is_whole, met } = *outline;
-        let (known, fixed) = ledger
-            .concerning(&header.runtimes)
-            .partition::<Vec<&Known>, _>(|known| header.triggers.contains(&known.id));
-        let report = |known: &[&Known]| known.iter().map(|known| KnownReport::new(known, met)).collect();
+        let may_show = |known: &Known| header.runtimes.iter().any(|id| known.variant.may_show_on(id));
+        let shows = |variant: &Variant| header.triggers.contains(&variant.id);
+        let known = ledger.causes.iter().map(|cause| KnownReport::new(cause, &shows, met));
+        let fixed = ledger.known().filter(|known| may_show(known) && !shows(known.variant));
         let missed = coverage.cells.iter().filter(|cell| cell.cases() == 0);
         Summary {
             format: FORMAT,
@@ -190,8 +206,8 @@ impl Summary {
             runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
             new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
             not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
-            known: report(&known),
-            fixed: report(&fixed),
+            known: known.filter(|known| !known.variants.is_empty()).collect(),
+            fixed: fixed.map(FixedReport::new).collect(),
             not_reached: NotReached { of: coverage.cells.len(), cells: missed.map(CellReport::name).collect() },
             cost: Cost::new(statistics),
         }
@@ -234,7 +250,7 @@ impl Summary {
             TestCase::new(finding.name.as_str(), failed(NonSuccessKind::Failure, &finding.what, &words))
         });
         let known = self.known.iter().map(|known| {
-            let why = format!("met {} times: {} ({})", known.count, known.wrong, known.link);
+            let why = format!("met {} times: {} ({})", known.count, known.title, known.link);
             TestCase::new(known.id.as_str(), skipped(&why))
         });
         let fixed = self.fixed.iter().map(|known| TestCase::new(known.id.as_str(), TestCaseStatus::success()));
@@ -305,21 +321,34 @@ impl FindingReport {
             message: finding.message.clone(),
             case: finding.case.to_string(),
             count: finding.count,
-            known_as: ledger.find(&finding.signature()).map(|known| known.id.clone()),
+            known_as: ledger.find(&finding.signature()).map(|known| known.cause.id.clone()),
         }
     }
 }
 
 impl KnownReport {
-    fn new(known: &Known, met: &BTreeMap<&str, u64>) -> KnownReport {
+    fn new(cause: &Cause, shows: &dyn Fn(&Variant) -> bool, met: &BTreeMap<&str, u64>) -> KnownReport {
+        let report = |variant: &Variant| VariantReport {
+            id: variant.id.clone(),
+            case: variant.case.clone(),
+            count: met.get(variant.id.as_str()).copied().unwrap_or(0),
+        };
+        let variants: Vec<VariantReport> = cause.variants.iter().filter(|variant| shows(variant)).map(report).collect();
         KnownReport {
-            id: known.id.clone(),
-            wrong: known.wrong.clone(),
-            link: known.link.clone(),
-            state: known.state.to_string(),
-            case: known.case.clone(),
-            count: met.get(known.id.as_str()).copied().unwrap_or(0),
+            id: cause.id.clone(),
+            title: cause.title.clone(),
+            link: cause.link.clone(),
+            state: cause.state.to_string(),
+            count: variants.iter().map(|variant| variant.count).sum(),
+            variants,
         }
+    }
+}
+
+impl FixedReport {
+    fn new(known: Known) -> FixedReport {
+        let Known { cause, variant } = known;
+        FixedReport { id: variant.id.clone(), title: cause.title.clone(), case: variant.case.clone() }
     }
 }
 
@@ -367,11 +396,16 @@ mod tests {
     fn full() -> Summary {
         let known = |number| KnownReport {
             id: format!("tract-{number}"),
-            wrong: "Too many of them are <wrong>.".to_owned(),
+            title: "Too many of them are <wrong>.".to_owned(),
             link: "not reported".to_owned(),
             state: "open".to_owned(),
-            case: "Shape@28 float[1]".to_owned(),
             count: number,
+            variants: vec![VariantReport { id: "a".to_owned(), case: "Shape@28 float[1]".to_owned(), count: number }],
+        };
+        let fixed = FixedReport {
+            id: "tract-0".to_owned(),
+            title: "Too many of them are <wrong>.".to_owned(),
+            case: "Shape@28 float[1]".to_owned(),
         };
         let finding = FindingReport {
             name: "tract-shape-panic-0".to_owned(),
@@ -413,7 +447,7 @@ mod tests {
                 .collect(),
             not_minimized: vec![finding.clone()],
             known: (0..10).map(known).collect(),
-            fixed: vec![known(0)],
+            fixed: vec![fixed],
             not_reached: NotReached {
                 of: 471,
                 cells: (1..=22).map(|number| format!("Shape-{number} float")).collect(),

@@ -21,7 +21,7 @@ use self::quote::quotes;
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use self::seen::{Seen, at_widest_opset};
 use self::template::render;
-use super::{Known, Ledger, Probe};
+use super::{Cause, Known, Ledger, Probe, Variant};
 use crate::case::{Case, Encoding, Generated};
 use crate::files::{reproduce, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
@@ -38,8 +38,8 @@ pub const ISSUE: &str = "issue.md";
 pub struct Subject {
     /// The name of the folder.
     pub name: String,
-    /// What people have written about it.
-    pub known: Option<Known>,
+    /// What people have written about it, and the variant of which the case is.
+    pub known: Option<(Cause, Variant)>,
     pub case: Case,
     pub mismatch: Mismatch,
     /// The release that is at fault, in each of its configurations.
@@ -67,30 +67,32 @@ pub struct Report {
     issue: String,
     reproducer: Written,
     variant: Option<Job>,
+    also: Vec<Also>,
 }
 
 impl Subject {
-    /// An entry of the ledger, on a release in all its configurations.
+    /// A known issue by one of its variants, on a release in all its configurations.
     ///
     /// # Errors
     /// If the release is there and does not show it.
     ///
     /// # Panics
     /// If there is no configuration.
-    pub fn of_known(known: &Known, ids: &[RuntimeId], probe: &mut Probe) -> Result<Subject, ReportError> {
+    pub fn of_known(known: Known, ids: &[RuntimeId], probe: &mut Probe) -> Result<Subject, ReportError> {
+        let Known { cause, variant } = known;
         let release = ids[0].release();
         let is_there = probe.ids().iter().any(|other| other.release() == release);
         let shown = known.triggers(probe).into_iter().map(|trigger| trigger.mismatch).find(|m| m.runtime == release);
         let mismatch = match (shown, is_there) {
             (Some(mismatch), _) => mismatch,
             // What the ledger says has to do.
-            (None, false) => known.mismatch(),
-            (None, true) => return Err(ReportError::NotShown { name: known.id.clone(), release }),
+            (None, false) => variant.mismatch(),
+            (None, true) => return Err(ReportError::NotShown { name: variant.id.clone(), release }),
         };
         Ok(Subject {
-            name: known.id.clone(),
-            known: Some(known.clone()),
-            case: known.case(),
+            name: cause.id.clone(),
+            known: Some((cause.clone(), variant.clone())),
+            case: variant.case(),
             mismatch,
             ids: ids.to_vec(),
         })
@@ -98,8 +100,8 @@ impl Subject {
 
     /// What is wrong, in one sentence: a person's, if there is one.
     fn wrong_words(&self, id: &RuntimeId) -> String {
-        if let Some(known) = &self.known {
-            return known.wrong.clone();
+        if let Some((cause, _)) = &self.known {
+            return cause.title.clone();
         }
         let rule = self.mismatch.rule.map(|rule| format!(" ({})", rule.id().replace('-', " ")));
         let does = words::does(&self.mismatch.discrepancies);
@@ -155,12 +157,14 @@ impl Report {
             actual.push(Actual { setup: format!("`variant/model.onnx`, {first}"), did });
         }
         let versions = Versions::of(&case);
+        let also = known.as_ref().map_or_else(Vec::new, |(cause, variant)| Also::all_but(variant, cause));
         let context = context! {
             title => title.clone(), expected => expected.clone(), remark,
             quotes => Value::from(Serde(&quotes)), actual => Value::from(Serde(&actual)),
             what => format!("{} {}", sentence_with_stop(&wrong_words), instead(id, &expected, &actual, mismatch)),
-            cause => known.as_ref().map(|known| known.cause.clone()),
-            fixed => known.as_ref().and_then(fixed),
+            cause => known.as_ref().map(|(cause, _)| cause.explanation.clone()),
+            fixed => known.as_ref().and_then(|(_, variant)| fixed(variant)),
+            also => Value::from(Serde(&also)),
             model_text => text.as_ref().ok(),
             inexpressible => text.as_ref().err().map(ToString::to_string),
             notes => notes(&job),
@@ -172,7 +176,7 @@ impl Report {
             rows => Value::from(Serde(seen.rows())),
             extent => extent.as_ref().ok().map(|lines| Value::from(Serde(lines))),
             no_extent => extent.as_ref().err(),
-            since => known.as_ref().map(|known| since(known, ledger)).unwrap_or_default(),
+            since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
             has_outputs => matches!(generated.expectation, Expectation::Defined(_)),
@@ -190,6 +194,7 @@ impl Report {
             reproducer: reproducer.unwrap_or_default(),
             variant: variant_job,
             generated,
+            also,
         }
     }
 
@@ -223,6 +228,14 @@ impl Report {
         if let Some(variant) = &self.variant {
             test_data::write(&folder.join(VARIANT), variant, None)?;
         }
+        for also in &self.also {
+            let generated = Generated::given(also.case.clone());
+            let outputs = match &generated.expectation {
+                Expectation::Defined(outputs) => Some(&outputs[..]),
+                _ => None,
+            };
+            test_data::write(&folder.join(&also.folder), &model::job(&also.case, &generated.tensors), outputs)?;
+        }
         for (index, output) in self.reproducer.acceptable.iter().enumerate() {
             let proto = tensor_proto::write("output", output, Encoding::Raw);
             write_whole(&folder.join(acceptable_file(index)), &proto.encode_to_vec())?;
@@ -231,6 +244,37 @@ impl Report {
             write_whole(&folder.join(path), text.as_bytes())?;
         }
         write_whole(&folder.join(ISSUE), self.issue.as_bytes())
+    }
+}
+
+/// Another model that shows the same cause.
+#[derive(Clone, Debug, Serialize)]
+struct Also {
+    /// The folder of the model in that of the report.
+    folder: String,
+    operators: String,
+    opset: u8,
+    does: String,
+    #[serde(skip)]
+    case: Case,
+}
+
+impl Also {
+    /// The variants of a cause but one.
+    fn all_but(reported: &Variant, cause: &Cause) -> Vec<Also> {
+        let others = cause.variants.iter().filter(|variant| variant.id != reported.id);
+        let also = |(number, variant): (usize, &Variant)| {
+            let shown = variant.case();
+            let operators: Vec<&str> = shown.nodes.iter().map(|node| node.operator.name).collect();
+            Also {
+                folder: format!("also/{number}"),
+                operators: operators.join(", "),
+                opset: shown.opset,
+                does: words::does(&variant.signature.discrepancies),
+                case: shown,
+            }
+        };
+        (1..).zip(others).map(also).collect()
     }
 }
 
@@ -271,8 +315,9 @@ fn notes(job: &Job) -> Vec<&'static str> {
 }
 
 /// Since which release an issue is there, of those that were tried.
-fn since(known: &Known, ledger: &Ledger) -> String {
-    let of_runtime = ledger.entries.iter().filter(|other| other.runtime_name() == known.runtime_name());
+fn since(known: &Variant, ledger: &Ledger) -> String {
+    let of_runtime =
+        ledger.known().map(|other| other.variant).filter(|other| other.runtime_name() == known.runtime_name());
     let oldest = of_runtime.map(|other| &other.first_version).min_by_key(|version| by_number(version));
     let oldest = oldest.unwrap_or(&known.first_version);
     let (name, first, last) = (known.runtime_name(), &known.first_version, &known.last_version);
@@ -286,7 +331,7 @@ fn since(known: &Known, ledger: &Ledger) -> String {
 }
 
 /// That an issue is gone in the release under test, if it is.
-fn fixed(known: &Known) -> Option<String> {
+fn fixed(known: &Variant) -> Option<String> {
     let usual = known.usual_version();
     let is_old = by_number(&known.last_version) < by_number(usual);
     is_old.then(|| {
