@@ -517,6 +517,14 @@ impl Known<'_> {
         releases.iter().filter_map(trigger).collect()
     }
 
+    /// The same of one that ends a process, or takes all of its time: with one look at each release, and the features that are
+    /// written in the ledger.
+    pub(super) fn costly_triggers(self, probe: &mut Probe) -> Vec<Trigger> {
+        let written = self.written_triggers(probe);
+        let case = self.variant.case();
+        written.into_iter().filter(|trigger| probe.shows(&case, &trigger.mismatch)).collect()
+    }
+
     /// The same as it is written in the ledger, without a look at the runtimes.
     fn written_triggers(self, probe: &Probe) -> Vec<Trigger> {
         let features = self.variant.features(&self.variant.case());

@@ -82,7 +82,9 @@ impl Subject {
         let Known { cause, variant } = known;
         let release = ids[0].release();
         let is_there = probe.ids().iter().any(|other| other.release() == release);
-        let shown = known.triggers(probe).into_iter().map(|trigger| trigger.mismatch).find(|m| m.runtime == release);
+        let triggers =
+            if variant.mismatch().is_costly() { known.costly_triggers(probe) } else { known.triggers(probe) };
+        let shown = triggers.into_iter().map(|trigger| trigger.mismatch).find(|m| m.runtime == release);
         let mismatch = match (shown, is_there) {
             (Some(mismatch), _) => mismatch,
             // What the ledger says has to do.
@@ -116,7 +118,7 @@ impl Report {
         let case = at_widest_opset(&subject.case, mismatch, probe);
         let generated = Generated::given(case.clone());
         let job = model::job(&case, &generated.tensors);
-        let seen = Seen::new(&case, probe, None);
+        let seen = Seen::new(&case, probe);
         let wrong = seen.wrong(mismatch);
         // A program says itself which version it is.
         let id = wrong.first().map_or(&all[0], |row| &row.id);

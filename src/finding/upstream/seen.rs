@@ -55,11 +55,10 @@ pub(super) struct Row {
 }
 
 impl Seen {
-    /// What all releases made of a case, but for one that may be left out.
-    pub fn new(case: &Case, probe: &mut Probe, left_out: Option<&String>) -> Seen {
+    /// What all releases made of a case.
+    pub fn new(case: &Case, probe: &mut Probe) -> Seen {
         let mut releases: Vec<String> = probe.ids().iter().map(RuntimeId::release).collect();
         releases.dedup();
-        releases.retain(|release| Some(release) != left_out);
         Seen { sightings: releases.iter().filter_map(|release| probe.look(case, release)).collect() }
     }
 
@@ -132,9 +131,11 @@ fn did(id: &RuntimeId, execution: &Execution) -> String {
 /// The case at the newest opset at which the same mismatch shows and the most runtimes take part. What only one runtime can
 /// read tells its maintainers less.
 pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Case {
+    // Each look at what ends or hangs a process takes long, and other runtimes may do the same.
+    if mismatch.is_costly() {
+        return case.clone();
+    }
     let expectation = case.expectation(&case.tensors());
-    // To look at what ends or hangs a process takes long, so there the others are asked first.
-    let is_slow = mismatch.is_costly();
     let at_fault_is_there = probe.ids().iter().any(|id| id.release() == mismatch.runtime);
     let mut best: Option<(usize, Case)> = None;
     for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
@@ -143,11 +144,11 @@ pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Prob
         if candidate.rule_on_the_graph() != case.rule_on_the_graph() {
             continue;
         }
-        let seen = Seen::new(&candidate, probe, is_slow.then_some(&mismatch.runtime));
-        let shows = if is_slow || !at_fault_is_there {
-            candidate.expectation(&candidate.tensors()) == expectation
-        } else {
+        let seen = Seen::new(&candidate, probe);
+        let shows = if at_fault_is_there {
             seen.sightings.iter().any(|sighting| sighting.shows(mismatch))
+        } else {
+            candidate.expectation(&candidate.tensors()) == expectation
         };
         let judgements = seen.sightings.iter().flat_map(|sighting| &sighting.examination.judgements);
         let taking_part = judgements.filter(|judgement| !matches!(judgement, Judgement::Unsupported(_))).count();
@@ -155,9 +156,7 @@ pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Prob
             best = Some((taking_part, candidate));
         }
     }
-    let best = best.map_or_else(|| case.clone(), |(_, best)| best);
-    let holds = !is_slow || !at_fault_is_there || best == *case || probe.shows(&best, mismatch);
-    if holds { best } else { case.clone() }
+    best.map_or_else(|| case.clone(), |(_, best)| best)
 }
 
 /// Where a finding shows in one respect, in words.
