@@ -26,7 +26,7 @@ use crate::case::{Case, Encoding, Generated};
 use crate::files::{reproduce, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
-use crate::operator::Expectation;
+use crate::operator::{Expectation, Operator};
 use crate::runtime::{RuntimeId, by_number};
 use crate::verdict::{Discrepancy, Mismatch, Severity};
 
@@ -100,6 +100,14 @@ impl Subject {
         })
     }
 
+    /// The operator that it is about; none, if its cause shows with several.
+    fn operator(&self) -> Option<&'static Operator> {
+        let own = self.case.nodes[0].operator;
+        let is_own = |variant: &Variant| variant.case().nodes[0].operator.name == own.name;
+        let variants = self.known.as_ref().map_or(&[][..], |(cause, _)| &cause.variants);
+        variants.iter().all(is_own).then_some(own)
+    }
+
     /// What is wrong, in one sentence: a person's, if there is one.
     fn wrong_words(&self, id: &RuntimeId) -> String {
         if let Some((cause, _)) = &self.known {
@@ -129,7 +137,7 @@ impl Report {
             if wrong.is_empty() || needs_all { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let wrong_words = subject.wrong_words(id);
-        let title = words::title(case.nodes[0].operator, &wrong_words);
+        let title = words::title(subject.operator(), &wrong_words);
         let reproducer = Reproducer {
             title: &title,
             ids: &ids,

@@ -174,13 +174,12 @@ pub(super) fn without_stop(sentence: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
 }
 
-/// A sentence on what is wrong as a title, which names the operator.
-pub(super) fn title(operator: &Operator, sentence: &str) -> String {
+/// A sentence on what is wrong as a title, which names the operator if it is about one.
+pub(super) fn title(operator: Option<&Operator>, sentence: &str) -> String {
     let sentence = without_stop(sentence);
-    if sentence.contains(operator.name) {
-        sentence.to_owned()
-    } else {
-        format!("{operator}: {}", uncapitalized(sentence))
+    match operator {
+        Some(operator) if !sentence.contains(operator.name) => format!("{operator}: {}", uncapitalized(sentence)),
+        _ => sentence.to_owned(),
     }
 }
 
