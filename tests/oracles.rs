@@ -151,8 +151,23 @@ mod wheels {
         assert!(code == Some(0) && printed.contains("0 new findings"), "it is there already: {printed}");
         // It is held against whoever is right by now.
         let (code, printed) = run(&[&["known"][..], &runtimes].concat());
-        assert!(code == Some(0) && printed.contains("(open; shows)"), "{printed}");
+        assert!(
+            code == Some(0) && printed.contains("(open; 1 variant)\n") && printed.contains("0 no longer show"),
+            "{printed}"
+        );
         let (code, printed) = run(&["known", "--runtimes", "planted/right"]);
-        assert!(code == Some(1) && printed.contains("no longer shows"), "{printed}");
+        assert!(code == Some(1) && printed.contains("1 no longer show"), "{printed}");
+        let (code, printed) = run(&["known", "add", &case, "--cause", "no-such-issue"]);
+        assert!(code == Some(2) && printed.contains("no known issue is called no-such-issue"), "{printed}");
+        // What else goes wrong may have the same cause.
+        let other = ["--runtimes", "in-house,planted/panic"];
+        let add = ["known", "add", "Flatten@13 float[0]", "--cause", &known];
+        let (code, printed) = run(&[&add[..], &other].concat());
+        assert!(code == Some(0) && printed.contains(&format!(" is a variant of {known} in ")), "{printed}");
+        let (_, printed) = run(&[&["known"][..], &other].concat());
+        assert!(
+            printed.contains("(open; 2 variants)\n") && printed.contains("Variants: 2, 1 no longer show."),
+            "{printed}"
+        );
     }
 }

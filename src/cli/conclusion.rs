@@ -166,10 +166,14 @@ fn write_known(
     for Met { cause, count, most, variants } in met {
         let state = if cause.state == State::Open { String::new() } else { format!(" ({})", cause.state) };
         let variants = if variants > 1 { format!(" in {variants} variants") } else { String::new() };
-        writeln!(to, "   {}{state}: {count} times{variants}\n      {}", cause.id, cause.title)?;
+        writeln!(to, "   {}{state}: {}{variants}\n      {}", cause.id, times(count), cause.title)?;
         writeln!(to, "      {}", reproduce(&most.case))?;
     }
     Ok(())
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 /// How often a cause was met.

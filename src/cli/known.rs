@@ -97,8 +97,7 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     let count = concerned.len();
     writeln!(
         to,
-        "{count} known issues of these runtimes in {variants} variants, {by_design} of them by design; {fixed} variants no \
-         longer show."
+        "Known issues of these runtimes: {count}, {by_design} of them by design. Variants: {variants}, {fixed} no longer show."
     )?;
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
@@ -145,6 +144,10 @@ fn add(
     saving: &mut [Box<dyn Runtime>],
 ) -> anyhow::Result<Ending> {
     let case = read_case(text)?;
+    if let Some(id) = of {
+        let is_there = ledger.causes.iter().any(|cause| cause.id == id);
+        anyhow::ensure!(is_there, "no known issue is called {id}: `crosscheck known` lists them");
+    }
     let mismatches = probe.mismatches(&case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
