@@ -264,9 +264,10 @@ impl Ledger {
     /// If the file cannot be read or written, or there is no such cause in it.
     pub fn add(cause: Option<&str>, variant: &Variant) -> Result<PathBuf, LedgerError> {
         let path = path_of(variant.runtime_name());
+        let failed = |error| LedgerError::Write { path: path.clone(), error };
         let text = match read_text(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            text => text.map_err(|error| LedgerError::Write { path: path.clone(), error })?,
+            text => text.map_err(failed)?,
         };
         if let Some(id) = cause {
             return change(path, &text, |document| with_variant(document, id, variant));
@@ -275,8 +276,7 @@ impl Ledger {
         let entry = toml::to_string(&file)
             .map_err(|error| LedgerError::Damaged { path: path.display().to_string(), reason: error.to_string() })?;
         let gap = if text.is_empty() || text.ends_with("\n\n") { "" } else { "\n" };
-        write_whole(&path, format!("{text}{gap}{entry}").as_bytes())
-            .map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+        write_whole(&path, format!("{text}{gap}{entry}").as_bytes()).map_err(failed)?;
         Ok(path)
     }
 }
@@ -294,10 +294,8 @@ fn change(
 ) -> Result<PathBuf, LedgerError> {
     let changed =
         changed(text, change).map_err(|reason| LedgerError::Damaged { path: path.display().to_string(), reason })?;
-    match write_whole(&path, changed.as_bytes()) {
-        Ok(()) => Ok(path),
-        Err(error) => Err(LedgerError::Write { path, error }),
-    }
+    write_whole(&path, changed.as_bytes()).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+    Ok(path)
 }
 
 fn changed(text: &str, change: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<String, String> {

@@ -28,6 +28,7 @@ use crate::model::proto::{DimensionValue, ModelProto};
 use crate::model::{self, Job, Versions, tensor_proto, test_data};
 use crate::operator::{Expectation, Operator};
 use crate::runtime::{RuntimeId, by_number};
+use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Mismatch, Severity};
 
 /// The file with the issue.
@@ -189,7 +190,7 @@ impl Report {
             since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
-            has_outputs => matches!(generated.expectation, Expectation::Defined(_)),
+            has_outputs => demanded(&generated.expectation).is_some(),
             package => outside::package(&id.name),
             platform => format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
             opset => versions.opset, ir => versions.ir, own_version => env!("CARGO_PKG_VERSION"),
@@ -230,21 +231,14 @@ impl Report {
     }
 
     fn write_files(&self, folder: &Path) -> io::Result<()> {
-        let outputs = match &self.generated.expectation {
-            Expectation::Defined(outputs) => Some(&outputs[..]),
-            _ => None,
-        };
-        test_data::write(folder, &self.job, outputs)?;
+        test_data::write(folder, &self.job, demanded(&self.generated.expectation))?;
         if let Some(variant) = &self.variant {
             test_data::write(&folder.join(VARIANT), variant, None)?;
         }
         for also in &self.also {
             let generated = Generated::given(also.case.clone());
-            let outputs = match &generated.expectation {
-                Expectation::Defined(outputs) => Some(&outputs[..]),
-                _ => None,
-            };
-            test_data::write(&folder.join(&also.folder), &model::job(&also.case, &generated.tensors), outputs)?;
+            let job = model::job(&also.case, &generated.tensors);
+            test_data::write(&folder.join(&also.folder), &job, demanded(&generated.expectation))?;
         }
         for (index, output) in self.reproducer.acceptable.iter().enumerate() {
             let proto = tensor_proto::write("output", output, Encoding::Raw);
@@ -254,6 +248,14 @@ impl Report {
             write_whole(&folder.join(path), text.as_bytes())?;
         }
         write_whole(&folder.join(ISSUE), self.issue.as_bytes())
+    }
+}
+
+/// The expected outputs in the test data: only where the specification leaves nothing open.
+fn demanded(expectation: &Expectation) -> Option<&[Tensor]> {
+    match expectation {
+        Expectation::Defined(outputs) => Some(outputs),
+        _ => None,
     }
 }
 
