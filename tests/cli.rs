@@ -530,7 +530,7 @@ mod wheels {
             assert_eq!(code, 2, "{error}");
             error
         };
-        let known = "tract-size-refuses-valid-370fae";
+        let known = "tract-any-refuses-valid-195b61";
         let panics = "Flatten@13 axis=2 float[1]";
         for arguments in [
             &[known][..],

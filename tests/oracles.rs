@@ -169,5 +169,19 @@ mod wheels {
             printed.contains("(open; 2 variants)\n") && printed.contains("Variants: 2, 1 no longer show."),
             "{printed}"
         );
+        // A person may say that it shows with any operator, and with less than is special about its case.
+        let ledger = fs::read_to_string(folder.path().join("known/planted.toml")).unwrap();
+        let line = ledger.lines().find_map(|line| line.strip_prefix("signature = \"planted | Flatten | ")).unwrap();
+        let (wrong, _) = line.rsplit_once(" | ").unwrap();
+        let enter = |signature: &str| run(&[&add[..], &["--signature", signature], &other].concat());
+        let (code, printed) = enter("planted | any | panic | no such words | rank>=1");
+        assert!(code == Some(2) && printed.contains("does not show `planted | any | panic"), "{printed}");
+        let (code, printed) = enter(&format!("planted | any | {wrong} | operand0:no-such-feature"));
+        assert!(code == Some(2) && printed.contains("no-such-feature` on these runtimes"), "{printed}");
+        let general = format!("planted | any | {wrong} | rank>=1");
+        let (code, printed) = enter(&general);
+        assert!(code == Some(0) && printed.contains(" is a part of it now: remove it"), "{printed}");
+        let (code, printed) = enter(&general);
+        assert!(code == Some(2) && printed.contains("has a variant with this signature"), "{printed}");
     }
 }

@@ -205,7 +205,7 @@ impl Aspect {
             return None;
         }
         let keeps = |defect: &Trigger| {
-            defect.mismatch.operator == subject
+            defect.mismatch.concerns(subject)
                 && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
                 && defect.features.are_within(member.features())
         };

@@ -56,6 +56,14 @@ impl Quarantine {
         Quarantine { known: Mutex::new(Arc::new(known)), turn: Mutex::new(()) }
     }
 
+    /// Whether a case is like one that is known to end the process of one of these runtimes.
+    pub fn has(&self, ids: &[RuntimeId], case: &Case) -> bool {
+        let (known, features) = (self.known(), Features::of(case));
+        let mut releases: Vec<String> = ids.iter().map(RuntimeId::release).collect();
+        releases.dedup();
+        releases.iter().any(|release| known.like(release, case, || &features).is_some())
+    }
+
     pub(super) fn known(&self) -> Arc<Known> {
         Arc::clone(&self.lock())
     }
@@ -150,7 +158,7 @@ impl Known {
         let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
         let of = |case: &Case| {
             let subject = case.subject();
-            own().filter(move |proven| proven.trigger.mismatch.operator == subject)
+            own().filter(move |proven| proven.trigger.mismatch.concerns(subject))
         };
         of(case).find(|proven| proven.trigger.features.are_within(features())).or_else(|| {
             own().next()?;

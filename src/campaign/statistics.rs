@@ -37,7 +37,7 @@ impl Trigger {
     /// that of one of its operators: what that node is given may not be known, since the graph is to be refused before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
         let is_failure = mismatch.operator == GRAPH && mismatch.is_failure();
-        self.mismatch == *mismatch && self.features.are_within(features)
+        self.mismatch.is_that_of(mismatch) && self.features.are_within(features)
             || is_failure && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
@@ -47,7 +47,8 @@ impl Trigger {
         let (own, others) = (&self.mismatch, &other.mismatch);
         let is_refusal = |mismatch: &Mismatch| mismatch.discrepancies == [Discrepancy::RefusesValid];
         self.explains(others, &other.features)
-            || (own.operator, &own.runtime) == (GRAPH, &others.runtime)
+            || own.runtime == others.runtime
+                && own.concerns(GRAPH)
                 && is_refusal(own)
                 && is_refusal(others)
                 && self.features.are_within(&other.features)

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use super::*;
 use crate::case::{Case, Features, Generated, Generator, variants};
 use crate::model::Job;
-use crate::operator::GRAPH;
+use crate::operator::{ANY, GRAPH};
 use crate::runtime::planted::{self, Fault};
 use crate::runtime::{self, Execution, Gap, NativeType, Outcome, Output, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
@@ -413,6 +413,37 @@ fn a_minimized_graph_is_refused_for_one_defect_in_whatever_words_and_panics_as_i
     assert!(panics("index", "a=Reshape@28 float[1] float[0]; Flatten a"));
     assert!(!panics("index", "a=Reshape@28 float[1] float[0]; Shape a"), "it has no such node");
     assert!(!panics("overflow", "a=Reshape@28 float[1] float[0]; Flatten a"));
+}
+
+#[test]
+fn what_any_operator_shows_is_known_alone_and_in_a_graph() {
+    let trigger = |operator, reaction: &str, features: Features| {
+        let mismatch = Mismatch {
+            discrepancies: vec![Discrepancy::RefusesValid],
+            operator,
+            runtime: "x@1".to_owned(),
+            rule: None,
+            reaction: reaction.to_owned(),
+        };
+        Trigger::new(mismatch, features)
+    };
+    let features = |line: &str| Features::of(&line.parse().unwrap());
+    let words = ["operand0:uint32", "operand0:in-model"].map(str::to_owned);
+    let own = features("Identity@28 uint32[0]:initializer");
+    let any = trigger(ANY, "one", own.clone().as_written(&own, &words));
+    assert_eq!(any.features.to_string(), words.join(" "));
+    let explains = |operator, reaction: &str, line: &str| {
+        let other = trigger(operator, reaction, features(line));
+        any.explains(&other.mismatch, &other.features)
+    };
+    assert!(explains("Flatten", "one", "Flatten@13 axis=0 uint32[2]:constant"));
+    assert!(!explains("Flatten", "one", "Flatten@13 axis=0 uint32[2]"), "a feature is missing");
+    assert!(!explains("Flatten", "other", "Flatten@13 axis=0 uint32[2]:constant"));
+    assert!(explains(GRAPH, "one", "a=Shape@28 float[1]; b=Size uint32[2]:constant; Reshape b a"));
+    assert!(!explains(GRAPH, "one", "a=Size@28 float[1]:initializer; Reshape uint32[1] a"), "no node has both");
+    let of_graph = features("a=Size@28 uint32[2]:constant; Reshape a int64[1]{1}");
+    let more = trigger(GRAPH, "other", of_graph);
+    assert!(any.explains_all_of(&more), "a minimized graph is refused in whichever words");
 }
 
 /// Right the first time that a graph with a Reshape and a Shape is loaded, and the rank of its outputs is another after that.

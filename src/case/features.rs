@@ -379,12 +379,37 @@ impl Features {
         other.tags.iter().copied().filter(|tag| !self.tags.contains(tag))
     }
 
-    /// Whether a case with the features `other` has all of these, so that the same defect is at work in it.
+    /// Of those of a graph, the ones of its first node that has all that some words say; of one node, the same.
+    #[must_use]
+    pub fn of_the_node_with(self, words: &[String]) -> Features {
+        let node = self.graph.iter().flat_map(|graph| &graph.nodes).map(|node| &node.features);
+        let has_all = |features: &&Features| {
+            let own = features.words();
+            words.iter().all(|word| own.contains(word))
+        };
+        node.into_iter().find(has_all).cloned().unwrap_or(self)
+    }
+
+    /// Those of one node, without what the features of a case have beyond some words.
+    #[must_use]
+    pub fn as_written(mut self, case: &Features, words: &[String]) -> Features {
+        if self.graph.is_none() {
+            self.tags.retain(|tag| !case.tags.contains(tag) || words.contains(&tag.to_string()));
+            if !words.contains(&rank_word(case.rank)) {
+                self.rank = 1;
+            }
+        }
+        self
+    }
+
+    /// Whether a case with the features `other` has all of these, so that the same defect is at work in it. Those of one node
+    /// are within a graph with such a node.
     pub fn are_within(&self, other: &Features) -> bool {
         let is_part = match (&self.graph, &other.graph) {
             (None, None) => true,
             (Some(own), Some(other)) => own.is_within(other, &mut vec![]),
-            _ => false,
+            (None, Some(graph)) => return graph.nodes.iter().any(|node| self.are_within(&node.features)),
+            (Some(_), None) => false,
         };
         is_part
             && self.rank <= other.rank
@@ -490,6 +515,10 @@ impl Tag {
     }
 }
 
+fn rank_word(rank: u8) -> String {
+    format!("rank>={rank}")
+}
+
 fn operand_tags(tags: &mut Vec<Tag>, place: u8, is_data: bool, operand: &Operand) {
     tags.extend(Trait::of(operand.wiring, operand.dims.len()).iter().map(|&one| Tag::Wired(place, one)));
     if is_data {
@@ -538,7 +567,7 @@ fn known_name(name: &str) -> &'static str {
 impl Features {
     /// The tags, and the rank if it is special.
     fn words(&self) -> Vec<String> {
-        let rank = (self.rank > 1).then(|| format!("rank>={}", self.rank));
+        let rank = (self.rank > 1).then(|| rank_word(self.rank));
         self.tags.iter().map(ToString::to_string).chain(rank).collect()
     }
 }
@@ -548,7 +577,7 @@ impl fmt::Display for Features {
         let mut words: Vec<String> = self.graph.iter().map(ToString::to_string).collect();
         words.extend(self.words());
         if words.is_empty() {
-            words.push(format!("rank>={}", self.rank));
+            words.push(rank_word(self.rank));
         }
         words.extend(self.without.iter().map(|tag| format!("!{tag}")));
         if self.up_to_version {
@@ -647,7 +676,8 @@ mod tests {
         assert!(!within("x=int8[2,3]:constant; a=Flatten@21 x; a1=Shape a; Reshape x a1"), "its shape is of another");
         assert!(!within("x=float[2,3]; a=Shape@28 x; a1=Reshape a int64[2]{2,1}; Flatten x"), "the shape is its data");
         assert!(!within("Reshape@28 float[2,3] int64[2]{2,3}"), "one node");
-        assert!(!features("Reshape@28 float[1] int64[1]{1}").are_within(&trigger));
+        assert!(features("Reshape@28 float[1,1] int64[1]{1}").are_within(&trigger), "one of its nodes has them");
+        assert!(!features("Reshape@28 int8[1,1] int64[1]{1}").are_within(&trigger));
         let shown = features("x=float[2,3]; a=Shape@28 x :output; Reshape x a :output(static)");
         assert!(trigger.are_within(&shown) && !shown.are_within(&trigger), "{shown}");
         let twice = features("a=Flatten@28 float[1]; a1=Flatten a; Flatten a1");

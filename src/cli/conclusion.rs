@@ -77,7 +77,8 @@ impl Arguments {
         // There was no time to tell these from known issues that are wrong in the same way, or show so in a graph.
         let is_like_known = |finding: &&Finding| {
             let shown = &finding.trigger.mismatch;
-            let is_like = |known: &Mismatch| known == shown || shown.operator == GRAPH && known.may_cause(shown);
+            let is_like =
+                |known: &Mismatch| known.is_that_of(shown) || shown.operator == GRAPH && known.may_cause(shown);
             !header.ignore_known && came.known.iter().any(|known| is_like(&known.mismatch))
         };
         let (open, unsorted): (Vec<&Finding>, Vec<&Finding>) = came.triaged.unsorted.iter().partition(is_like_known);

@@ -4,8 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
-use crate::case::Features;
-use crate::finding::{Cause, Ledger, Masking, Probe, Sorted, State, Triage, Variant, masking};
+use crate::case::{Case, Features};
+use crate::finding::{
+    Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, State, Triage, Variant, masking,
+};
 use crate::runtime::{Runtime, by_number, select};
 
 /// List the known issues with their state, or add one
@@ -26,7 +28,9 @@ enum Action {
     /// Minimize what a case shows, and write each finding that is not known yet to the ledger: as a new cause, or as a variant of
     /// one that is there
     #[command(
-        after_help = "Example:\n  crosscheck known add 'Flatten@13 axis=3 float[2]' --cause tract-flatten-axis-range-panic"
+        after_help = "Examples:\n  crosscheck known add 'Flatten@13 axis=3 float[2]' --cause tract-flatten-axis-range-panic\n  \
+                      crosscheck known add 'Pad@28 undeclared=0 float[1] int64[2]' --cause tract-attributes --signature 'tract | any | \
+                      accepts-invalid | undeclared-attribute | other:int'"
     )]
     Add {
         /// The case, or a file that holds one
@@ -34,6 +38,10 @@ enum Action {
         /// The cause that the findings are variants of
         #[arg(long, value_name = "ID")]
         cause: Option<String>,
+        /// Enter the case as it is with this signature, which says less than that of the case does: `any` in place of the operator,
+        /// and of the features only those that matter
+        #[arg(long, requires = "cause")]
+        signature: Option<Signature>,
     },
     /// Measure what each known issue hides: its mismatch is planted in cases on which the runtime does nothing wrong, and the
     /// share is shown in which a known issue explains it
@@ -60,10 +68,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             let mut to = io::stdout().lock();
             list(&ledger, &mut probe, &mut to)
         }
-        Some(Action::Add { case, cause }) => {
+        Some(Action::Add { case, cause, signature }) => {
+            let case = read_case(case)?;
+            let cause = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
-            add(&ledger, case, cause.as_deref(), &mut probe, &mut saving)
+            match (cause, signature) {
+                (Some(cause), Some(signature)) => add_as_written(cause, &case, signature, &mut probe, &mut saving),
+                _ => add(&ledger, &case, cause, &mut probe, &mut saving),
+            }
         }
         &Some(Action::Masking { cases, seed, most }) => {
             let measured = masking(&ledger, &mut probe, seed, cases);
@@ -136,41 +149,75 @@ fn show_masking(measured: &[Masking], most: f64, to: &mut impl Write) -> anyhow:
     Ok(if over == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 
+fn find<'a>(ledger: &'a Ledger, id: &str) -> anyhow::Result<&'a Cause> {
+    let cause = ledger.causes.iter().find(|cause| cause.id == id);
+    cause.ok_or_else(|| anyhow::anyhow!("no known issue is called {id}: `crosscheck known` lists them"))
+}
+
 fn add(
     ledger: &Ledger,
-    text: &str,
-    of: Option<&str>,
+    case: &Case,
+    of: Option<&Cause>,
     probe: &mut Probe,
     saving: &mut [Box<dyn Runtime>],
 ) -> anyhow::Result<Ending> {
-    let case = read_case(text)?;
-    if let Some(id) = of {
-        let is_there = ledger.causes.iter().any(|cause| cause.id == id);
-        anyhow::ensure!(is_there, "no known issue is called {id}: `crosscheck known` lists them");
-    }
-    let mismatches = probe.mismatches(&case);
+    let mismatches = probe.mismatches(case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
     let mut new = 0;
     for (mismatch, shown) in &mismatches {
         let Sorted::New(finding) = triage.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
         new += 1;
-        let mismatch = &finding.trigger.mismatch;
-        let id = probe.ids().into_iter().find(|id| id.release() == mismatch.runtime);
-        let version = id.map_or_else(String::new, |id| id.version);
-        let variant = Variant::of(finding.name(), &finding.trigger, &finding.case, &version);
-        let path = Ledger::add(of, &variant)?;
-        match of {
-            Some(id) => println!("{} is a variant of {id} in {}", variant.id, path.display()),
-            None => println!("{} is in {}: say there what is wrong and why", variant.id, path.display()),
-        }
+        enter(&finding, of, probe, saving)?;
         if of.is_none() {
-            for like in ledger.resembling(mismatch) {
+            for like in ledger.resembling(&finding.trigger.mismatch) {
                 println!("   or is it a variant of {}? {}", like.id, like.title);
             }
         }
-        println!("Saved {}", finding.save(Path::new("."), saving)?.display());
     }
     println!("{} mismatches, {new} new findings.", mismatches.len());
     Ok(Ending::NothingWrong)
+}
+
+/// Enters a case with a signature that a person wrote.
+fn add_as_written(
+    cause: &Cause,
+    case: &Case,
+    signature: &Signature,
+    probe: &mut Probe,
+    saving: &mut [Box<dyn Runtime>],
+) -> anyhow::Result<Ending> {
+    let is_there = cause.variants.iter().any(|variant| variant.signature == *signature);
+    anyhow::ensure!(!is_there, "{} has a variant with this signature", cause.id);
+    let variant = Variant::written(signature.clone(), case);
+    let trigger = Known { cause, variant: &variant }.triggers(probe).into_iter().next();
+    let trigger = trigger.filter(|trigger| Signature::of(trigger) == *signature);
+    let Some(trigger) = trigger else {
+        anyhow::bail!(
+            "{case} does not show `{signature}` on these runtimes: `crosscheck run` and `crosscheck save` say what it shows"
+        );
+    };
+    let is_covered = |known: &Known| {
+        let shown = known.triggers(probe);
+        shown.iter().any(|shown| trigger.explains(&shown.mismatch, &shown.features))
+    };
+    for known in cause.known().filter(is_covered) {
+        println!("{} is a part of it now: remove it, its case and its snapshot", known.variant.id);
+    }
+    enter(&Finding::as_drawn(trigger, case.clone(), 1), Some(cause), probe, saving)?;
+    Ok(Ending::NothingWrong)
+}
+
+/// Writes a finding to the ledger, and saves its case.
+fn enter(finding: &Finding, of: Option<&Cause>, probe: &Probe, saving: &mut [Box<dyn Runtime>]) -> anyhow::Result<()> {
+    let id = probe.ids().into_iter().find(|id| id.release() == finding.trigger.mismatch.runtime);
+    let version = id.map_or_else(String::new, |id| id.version);
+    let variant = Variant::of(finding.name(), &finding.trigger, &finding.case, &version);
+    let path = Ledger::add(of.map(|cause| cause.id.as_str()), &variant)?;
+    match of {
+        Some(cause) => println!("{} is a variant of {} in {}", variant.id, cause.id, path.display()),
+        None => println!("{} is in {}: say there what is wrong and why", variant.id, path.display()),
+    }
+    println!("Saved {}", finding.save(Path::new("."), saving)?.display());
+    Ok(())
 }

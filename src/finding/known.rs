@@ -12,10 +12,11 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
-use super::{Probe, Signature, minimize};
+use super::{Probe, Signature};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
+use crate::operator::ANY;
 use crate::runtime::{KINDS, RuntimeId, by_number};
 use crate::tensor::ElementType;
 use crate::verdict::Mismatch;
@@ -220,21 +221,18 @@ impl Ledger {
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
         let of = |known: Known| {
             if known.variant.mismatch().is_costly() {
-                return known.written_triggers(probe);
+                return known.written_triggers(&probe.ids());
             }
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
-                let variations = variations(&known.variant.case());
-                let sightings = probe.look_all(&variations, &trigger.mismatch.runtime);
-                for (case, sighting) in variations.iter().zip(sightings) {
-                    if sighting.shows(&trigger.mismatch) {
-                        let features = minimize::features(case, &trigger.mismatch, probe);
-                        let own = Trigger { features, ..trigger.clone() };
-                        if !triggers.contains(&own) {
-                            triggers.push(own);
-                        }
-                    }
-                }
+                let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..known.variant.mismatch() };
+                let mut others = variations(&known.variant.case());
+                others.retain(|case| known.variant.features(case) != trigger.features);
+                let sightings = probe.look_all(&others, &mismatch.runtime);
+                let shown = others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch));
+                triggers.extend(
+                    shown.map(|(case, _)| Trigger { features: known.variant.features(case), ..trigger.clone() }),
+                );
             }
             triggers
         };
@@ -436,6 +434,13 @@ impl Variant {
         }
     }
 
+    /// One with a signature that a person wrote, on the version under test.
+    pub fn written(signature: Signature, case: &Case) -> Variant {
+        let version = usual_version(&signature.runtime).to_owned();
+        let (first_version, last_version) = (version.clone(), version);
+        Variant { id: String::new(), signature, first_version, last_version, case: case.to_string() }
+    }
+
     /// The minimized case.
     ///
     /// # Panics
@@ -444,19 +449,23 @@ impl Variant {
         self.case.parse().unwrap_or_else(|error| panic!("the case of {}: {error}", self.id))
     }
 
-    /// The releases of the probe that may have it.
-    fn releases(&self, probe: &Probe) -> Vec<String> {
-        let mut releases: Vec<String> =
-            probe.ids().iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
+    /// The releases among runtimes that may have it.
+    fn releases(&self, ids: &[RuntimeId]) -> Vec<String> {
+        let mut releases: Vec<String> = ids.iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
         releases.dedup();
         releases
     }
 
     /// The features of a case as those of the variant: with its version, with what must not be there, and with any operator in the
-    /// place of a node, if these are in the signature.
+    /// place of a node, if these are in the signature; and without what is special about the case of the variant beyond its
+    /// signature.
     fn features(&self, case: &Case) -> Features {
         let words = &self.signature.features;
-        let features = Features::of(case);
+        let of = |case: &Case| {
+            let features = Features::of(case);
+            if self.signature.operator == ANY { features.of_the_node_with(words) } else { features }
+        };
+        let features = of(case).as_written(&of(&self.case()), words);
         let added = complications(case, false).iter().map(Features::of).collect::<Vec<_>>();
         let added = added.iter().flat_map(|other| features.added_in(other));
         let without = added.filter(|tag| words.contains(&format!("!{tag}"))).collect();
@@ -471,7 +480,12 @@ impl Variant {
         with_any.into_iter().find(|features| features.to_string() == written).unwrap_or(features)
     }
 
-    /// What the signature says of the mismatch, where no runtime is at hand to show it.
+    /// The features of its own case.
+    pub fn own_features(&self) -> Features {
+        self.features(&self.case())
+    }
+
+    /// What the signature says of the mismatch that the case shows, where no runtime is at hand to show it.
     pub fn mismatch(&self) -> Mismatch {
         Mismatch {
             discrepancies: self.signature.discrepancies.clone(),
@@ -500,37 +514,27 @@ impl Variant {
 }
 
 impl Known<'_> {
-    /// What the variant looks like on the releases of the probe that may have it, where it shows with its own signature.
+    /// What the variant looks like on the releases of the probe that may have it, where its case shows it.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
-        let (case, releases) = (self.variant.case(), self.variant.releases(probe));
-        let trigger = |release: &String| {
-            let sighting = probe.look(&case, release)?;
-            let shown = sighting.configurations.iter().flat_map(|(_, mismatches, _)| mismatches.clone());
-            shown.into_iter().find_map(|mismatch| {
-                let features = minimize::features(&case, &mismatch, probe);
-                let trigger = Trigger { by_design: !self.cause.is_defect(), ..Trigger::new(mismatch, features) };
-                (Signature::of(&trigger) == self.variant.signature).then_some(trigger)
-            })
+        let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
+        let mut shows = |trigger: &Trigger| {
+            let sighting = probe.look(&case, &trigger.mismatch.runtime);
+            let shown = sighting.into_iter().flat_map(|sighting| sighting.configurations);
+            shown.into_iter().flat_map(|(_, own, _)| own).any(|own| trigger.mismatch.is_that_of(&own))
         };
-        releases.iter().filter_map(trigger).collect()
-    }
-
-    /// The same of one that ends a process, or takes all of its time: with one look at each release, and the features that are
-    /// written in the ledger.
-    pub(super) fn costly_triggers(self, probe: &mut Probe) -> Vec<Trigger> {
-        let written = self.written_triggers(probe);
-        let case = self.variant.case();
-        written.into_iter().filter(|trigger| probe.shows(&case, &trigger.mismatch)).collect()
+        written.into_iter().filter(|trigger| shows(trigger)).collect()
     }
 
     /// The same as it is written in the ledger, without a look at the runtimes.
-    fn written_triggers(self, probe: &Probe) -> Vec<Trigger> {
-        let features = self.variant.features(&self.variant.case());
+    fn written_triggers(self, ids: &[RuntimeId]) -> Vec<Trigger> {
+        let features = self.variant.own_features();
+        let own = self.variant.mismatch();
+        let operator = if self.variant.signature.operator == ANY { ANY } else { own.operator };
         let trigger = |runtime: String| Trigger {
             by_design: !self.cause.is_defect(),
-            ..Trigger::new(Mismatch { runtime, ..self.variant.mismatch() }, features.clone())
+            ..Trigger::new(Mismatch { runtime, operator, ..own.clone() }, features.clone())
         };
-        self.variant.releases(probe).into_iter().map(trigger).collect()
+        self.variant.releases(ids).into_iter().map(trigger).collect()
     }
 }
 
@@ -617,7 +621,7 @@ mod tests {
             let own = variant.features(&variant.case()).to_string();
             assert!(own == variant.signature.features.join(" "), "{own}: {}", variant.signature);
         }
-        let typed = of("tract-size-refuses-valid-370fae");
+        let typed = of("tract-any-refuses-valid-195b61");
         let mismatch = typed.mismatch();
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
         assert_eq!(explaining("Size@14 uint32[2,3]:constant(typed)", &mismatch, version, false), (id, 0));

@@ -55,10 +55,14 @@ pub fn masking<'a>(ledger: &'a Ledger, probe: &mut Probe, seed: u64, cases: u64)
             let Some(Trigger { mismatch, .. }) = own.iter().find(|own| own.mismatch.runtime == release) else {
                 continue;
             };
-            let beside = sound.get(&(mismatch.operator, mismatch.rule)).map_or(&[][..], Vec::as_slice);
-            let beside: Vec<&Sound> = beside.iter().filter(|sound| !sound.by_design.contains(mismatch)).collect();
-            let is_hidden = |sound: &&&Sound| is_explained(&all, mismatch, &sound.features);
-            let hidden: Vec<String> = beside.iter().filter(is_hidden).map(|sound| sound.case.to_string()).collect();
+            let fields =
+                sound.iter().filter(|((operator, rule), _)| mismatch.concerns(operator) && mismatch.rule == *rule);
+            let planted = fields.flat_map(|(&(operator, _), sound)| {
+                sound.iter().map(move |sound| (Mismatch { operator, ..mismatch.clone() }, sound))
+            });
+            let beside: Vec<_> = planted.filter(|(planted, sound)| !sound.by_design.contains(planted)).collect();
+            let hidden = beside.iter().filter(|(planted, sound)| is_explained(&all, planted, &sound.features));
+            let hidden: Vec<String> = hidden.map(|(_, sound)| sound.case.to_string()).collect();
             let example = hidden.iter().min_by_key(|line| line.len()).cloned();
             measured.push(Masking { known, planted: beside.len(), hidden: hidden.len(), example });
         }
@@ -105,7 +109,8 @@ impl Sound {
         let is_accident = |(id, execution): (&RuntimeId, &Execution)| {
             let Some(fit) = rule.and_then(|rule| fit(rule, &execution.outcome)) else { return false };
             let refusal = Mismatch::all(case.subject(), None, id, execution, &[Discrepancy::RefusesValid]);
-            fit == Fit::Other || triggers.iter().any(|known| refusal.contains(&known.mismatch))
+            fit == Fit::Other
+                || triggers.iter().any(|known| refusal.iter().any(|refusal| known.mismatch.is_that_of(refusal)))
         };
         let mut by_design = Vec::new();
         for (_, mismatches, is_unsupported) in &sighting.configurations {

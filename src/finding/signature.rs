@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::Trigger;
-use crate::operator::Rule;
+use crate::operator::{ANY, Rule};
 use crate::verdict::{Discrepancy, Mismatch};
 
 /// A mismatch, and the features of the minimized case that shows it. Values, versions of runtimes, and types or opsets that do
@@ -18,6 +18,7 @@ use crate::verdict::{Discrepancy, Mismatch};
 pub struct Signature {
     /// The name of the runtime, at whichever version.
     pub runtime: String,
+    /// Also `graph` and `any`.
     pub operator: String,
     pub discrepancies: Vec<Discrepancy>,
     pub rule: Option<Rule>,
@@ -55,7 +56,7 @@ impl Signature {
 
     /// Whether it is one of a mismatch, with whichever features.
     pub fn is_of(&self, mismatch: &Mismatch) -> bool {
-        self.operator == mismatch.operator && self.is_of_any_operator(mismatch)
+        (self.operator == mismatch.operator || self.operator == ANY) && self.is_of_any_operator(mismatch)
     }
 
     /// The same, whatever the operator.

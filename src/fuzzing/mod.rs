@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub use input::{Input, cross_over, mutate};
 pub use settings::{SETTINGS, Settings, SettingsError};
 
-use crate::campaign::{Examination, Fault, examine};
+use crate::campaign::{Examination, Fault, Quarantine, examine};
 use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
@@ -38,6 +38,8 @@ struct Fuzzer {
     ids: Vec<RuntimeId>,
     probe: Probe,
     triage: Triage,
+    /// What is known to end a process, or to take all of its time: this one has no other to run such a case in.
+    costly: Quarantine,
     /// The findings to look for, if it is not all.
     wanted: Option<BTreeSet<Signature>>,
     log: Option<Log>,
@@ -95,17 +97,18 @@ impl Fuzzer {
             .into_iter()
             .map(|runtime| Box::new(Timed { runtime, total: Rc::clone(&in_runtimes) }) as Box<dyn Runtime>)
             .collect();
-        let known = if settings.ignore_known { vec![] } else { Ledger::load()?.triggers(&mut probe).concat() };
-        let triage = Triage::new(known);
+        let known = Ledger::load()?.triggers(&mut probe).concat();
+        let costly = Quarantine::new(runtimes.len(), &known);
+        let triage = Triage::new(if settings.ignore_known { vec![] } else { known });
         let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut triage.clone(), &mut probe));
         let log = settings.log.as_deref().map(Log::open).transpose()?;
         let ids = runtime::ids(&runtimes);
-        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage, wanted, log, in_runtimes })
+        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage, costly, wanted, log, in_runtimes })
     }
 
     fn run(&mut self, input: &Input) -> bool {
         let case = input.case();
-        if !takes(self.target, case) || may_ask_for_a_vast_rank(case) {
+        if !takes(self.target, case) || may_ask_for_a_vast_rank(case) || self.costly.has(&self.ids, case) {
             return false;
         }
         let generated = Generated::given(case.clone());

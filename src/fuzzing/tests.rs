@@ -58,3 +58,17 @@ fn a_shape_of_vast_rank_is_given_to_no_runtime_in_this_process() {
     assert!(!is_vast("a=Reshape@21 int64[1] int64[1]{1}; Reshape float[1] a"));
     assert!(!is_vast("a=Reshape@21 int64[1] int64[1]{560128656}; Shape a"), "its rank is 1");
 }
+
+#[test]
+fn what_is_known_to_take_all_memory_is_given_to_no_runtime_in_this_process() {
+    let runtimes = runtime::open(&runtime::select(Some("tract/typed")).unwrap()).unwrap();
+    let ids = runtime::ids(&runtimes);
+    let costly = Ledger::load().unwrap().triggers(&mut Probe::new(runtimes)).concat();
+    let costly = Quarantine::new(ids.len(), &costly);
+    let has = |line: &str| costly.has(&ids, &line.parse().unwrap());
+    assert!(has("Transpose@28 perm=[0,0] float[2,3]"));
+    assert!(has("a=Transpose@28 perm=[1,1] float[2,3]; Flatten a"), "as a node of a graph too");
+    assert!(!has("Transpose@28 perm=[1,0] float[2,3]"));
+    let others = [RuntimeId { name: "in-house".to_owned(), ..ids[0].clone() }];
+    assert!(!costly.has(&others, &"Transpose@28 perm=[0,0] float[2,3]".parse().unwrap()), "another takes it");
+}

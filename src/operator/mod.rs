@@ -86,6 +86,9 @@ pub type OperatorName = &'static str;
 /// In place of an operator, for what concerns several nodes together.
 pub const GRAPH: OperatorName = "graph";
 
+/// In place of an operator, for a defect that shows with every operator, alone or as a node of a graph.
+pub const ANY: OperatorName = "any";
+
 /// The newest opset that a case may ask for.
 pub const NEWEST_OPSET: u8 = 28;
 
@@ -747,11 +750,11 @@ impl FromStr for &'static Operator {
     }
 }
 
-/// Reads the name of an operator under test, or [`GRAPH`].
+/// Reads the name of an operator under test, [`GRAPH`] or [`ANY`].
 pub(crate) fn read_name<'de, D: Deserializer<'de>>(from: D) -> Result<OperatorName, D::Error> {
     let name = String::deserialize(from)?;
-    if name == GRAPH {
-        return Ok(GRAPH);
+    if let Some(special) = [GRAPH, ANY].into_iter().find(|&special| special == name) {
+        return Ok(special);
     }
     let operator: &'static Operator = name.parse().map_err(D::Error::custom)?;
     Ok(operator.name)

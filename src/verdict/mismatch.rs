@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Discrepancy, Severity, sentences};
-use crate::operator::{self, OperatorName, Rule};
+use crate::operator::{self, ANY, OperatorName, Rule};
 use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
@@ -71,6 +71,18 @@ impl Mismatch {
         };
         let rule = rule.filter(|_| is_about_the_rule(discrepancies));
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
+    }
+
+    /// Whether another is this one: the same, or that of any operator.
+    pub fn is_that_of(&self, other: &Mismatch) -> bool {
+        self.concerns(other.operator)
+            && (&self.runtime, &self.discrepancies, self.rule) == (&other.runtime, &other.discrepancies, other.rule)
+            && self.reaction == other.reaction
+    }
+
+    /// Whether it is about an operator, or about any.
+    pub fn concerns(&self, operator: OperatorName) -> bool {
+        self.operator == operator || self.operator == ANY
     }
 
     /// Whether it may be the same defect in a smaller part of a graph: there the name of the operator says nothing, nor how an

@@ -83,14 +83,12 @@ impl Subject {
         let Known { cause, variant } = known;
         let release = ids[0].release();
         let is_there = probe.ids().iter().any(|other| other.release() == release);
-        let triggers =
-            if variant.mismatch().is_costly() { known.costly_triggers(probe) } else { known.triggers(probe) };
-        let shown = triggers.into_iter().map(|trigger| trigger.mismatch).find(|m| m.runtime == release);
-        let mismatch = match (shown, is_there) {
-            (Some(mismatch), _) => mismatch,
+        let is_shown = known.triggers(probe).iter().any(|trigger| trigger.mismatch.runtime == release);
+        let mismatch = match (is_shown, is_there) {
+            (true, _) => Mismatch { runtime: release, ..variant.mismatch() },
             // What the ledger says has to do.
-            (None, false) => variant.mismatch(),
-            (None, true) => return Err(ReportError::NotShown { name: variant.id.clone(), release }),
+            (false, false) => variant.mismatch(),
+            (false, true) => return Err(ReportError::NotShown { name: variant.id.clone(), release }),
         };
         Ok(Subject {
             name: cause.id.clone(),
