@@ -70,12 +70,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         }
         Some(Action::Add { case, cause, signature }) => {
             let case = read_case(case)?;
-            let cause = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
+            let of = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
-            match (cause, signature) {
-                (Some(cause), Some(signature)) => add_as_written(cause, &case, signature, &mut probe, &mut saving),
-                _ => add(&ledger, &case, cause, &mut probe, &mut saving),
+            match (of, signature) {
+                (Some(of), Some(signature)) => add_as_written(of, &case, signature, &mut probe, &mut saving),
+                _ => add(&ledger, &case, of, &mut probe, &mut saving),
             }
         }
         &Some(Action::Masking { cases, seed, most }) => {
@@ -181,16 +181,16 @@ fn add(
 
 /// Enters a case with a signature that a person wrote.
 fn add_as_written(
-    cause: &Cause,
+    of: &Cause,
     case: &Case,
     signature: &Signature,
     probe: &mut Probe,
     saving: &mut [Box<dyn Runtime>],
 ) -> anyhow::Result<Ending> {
-    let is_there = cause.variants.iter().any(|variant| variant.signature == *signature);
-    anyhow::ensure!(!is_there, "{} has a variant with this signature", cause.id);
+    let is_there = of.variants.iter().any(|variant| variant.signature == *signature);
+    anyhow::ensure!(!is_there, "{} has a variant with this signature", of.id);
     let variant = Variant::written(signature.clone(), case);
-    let trigger = Known { cause, variant: &variant }.triggers(probe).into_iter().next();
+    let trigger = Known { cause: of, variant: &variant }.triggers(probe).into_iter().next();
     let trigger = trigger.filter(|trigger| Signature::of(trigger) == *signature);
     let Some(trigger) = trigger else {
         anyhow::bail!(
@@ -201,10 +201,10 @@ fn add_as_written(
         let shown = known.triggers(probe);
         shown.iter().any(|shown| trigger.explains(&shown.mismatch, &shown.features))
     };
-    for known in cause.known().filter(is_covered) {
+    for known in of.known().filter(is_covered) {
         println!("{} is a part of it now: remove it, its case and its snapshot", known.variant.id);
     }
-    enter(&Finding::as_drawn(trigger, case.clone(), 1), Some(cause), probe, saving)?;
+    enter(&Finding::as_drawn(trigger, case.clone(), 1), Some(of), probe, saving)?;
     Ok(Ending::NothingWrong)
 }
 

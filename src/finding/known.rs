@@ -532,7 +532,7 @@ impl Known<'_> {
         let operator = if self.variant.signature.operator == ANY { ANY } else { own.operator };
         let trigger = |runtime: String| Trigger {
             by_design: !self.cause.is_defect(),
-            ..Trigger::new(Mismatch { runtime, operator, ..own.clone() }, features.clone())
+            ..Trigger::new(Mismatch { operator, runtime, ..own.clone() }, features.clone())
         };
         self.variant.releases(ids).into_iter().map(trigger).collect()
     }
