@@ -207,7 +207,7 @@ impl Aspect {
         let keeps = |defect: &Trigger| {
             defect.mismatch.concerns(subject)
                 && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
-                && defect.features.are_within(member.features())
+                && defect.is_in(member.features())
         };
         let defects = (0..expected.len()).filter(|&place| keeps(&expected[place])).map(Aspect::Defect);
         let wirings = case.sources.iter().map(|operand| operand.wiring).collect();

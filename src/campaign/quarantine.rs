@@ -6,6 +6,7 @@
 //! of the time, with a short limit; the rest is left out, and counted as such. A runtime whose process most jobs end is left out
 //! altogether.
 
+use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -58,10 +59,12 @@ impl Quarantine {
 
     /// Whether a case is like one that is known to end the process of one of these runtimes.
     pub fn has(&self, ids: &[RuntimeId], case: &Case) -> bool {
-        let (known, features) = (self.known(), Features::of(case));
+        let (known, features) = (self.known(), OnceCell::new());
         let mut releases: Vec<String> = ids.iter().map(RuntimeId::release).collect();
         releases.dedup();
-        releases.iter().any(|release| known.like(release, case, || &features).is_some())
+        releases
+            .iter()
+            .any(|release| known.like(release, case, || features.get_or_init(|| Features::of(case))).is_some())
     }
 
     pub(super) fn known(&self) -> Arc<Known> {
@@ -160,7 +163,7 @@ impl Known {
             let subject = case.subject();
             own().filter(move |proven| proven.trigger.mismatch.concerns(subject))
         };
-        of(case).find(|proven| proven.trigger.features.are_within(features())).or_else(|| {
+        of(case).find(|proven| proven.trigger.is_in(features())).or_else(|| {
             own().next()?;
             nodes_alone(case).iter().find_map(|node| {
                 let features = Features::of(node);

@@ -13,7 +13,7 @@ use super::examine::{Examination, Fault};
 use super::schedule::mismatches;
 use super::{Pairs, Reduced};
 use crate::case::{Case, Features, Generated, Intent};
-use crate::operator::{self, Expectation, GRAPH, OperatorName, Rule};
+use crate::operator::{self, ANY, Expectation, GRAPH, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
@@ -37,7 +37,7 @@ impl Trigger {
     /// that of one of its operators: what that node is given may not be known, since the graph is to be refused before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
         let is_failure = mismatch.operator == GRAPH && mismatch.is_failure();
-        self.mismatch.is_that_of(mismatch) && self.features.are_within(features)
+        self.mismatch.is_that_of(mismatch) && self.is_in(features)
             || is_failure && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
@@ -51,7 +51,12 @@ impl Trigger {
                 && own.concerns(GRAPH)
                 && is_refusal(own)
                 && is_refusal(others)
-                && self.features.are_within(&other.features)
+                && self.is_in(&other.features)
+    }
+
+    /// Whether a case with these features has all of its own. Those of any operator may be those of one node of a graph.
+    pub fn is_in(&self, features: &Features) -> bool {
+        self.features.are_within(features) || self.mismatch.operator == ANY && features.have_node_with(&self.features)
     }
 }
 

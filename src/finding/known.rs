@@ -12,7 +12,7 @@ use std::{fmt, fs};
 use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
-use super::{Probe, Signature};
+use super::{Probe, Signature, minimize};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
@@ -226,13 +226,15 @@ impl Ledger {
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
                 let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..known.variant.mismatch() };
-                let mut others = variations(&known.variant.case());
-                others.retain(|case| known.variant.features(case) != trigger.features);
+                let others = variations(&known.variant.case());
                 let sightings = probe.look_all(&others, &mismatch.runtime);
-                let shown = others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch));
-                triggers.extend(
-                    shown.map(|(case, _)| Trigger { features: known.variant.features(case), ..trigger.clone() }),
-                );
+                for (case, _) in others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch)) {
+                    let features = known.variant.features_shown(case, &mismatch, probe);
+                    let own = Trigger { features, ..trigger.clone() };
+                    if !triggers.contains(&own) {
+                        triggers.push(own);
+                    }
+                }
             }
             triggers
         };
@@ -480,6 +482,22 @@ impl Variant {
         with_any.into_iter().find(|features| features.to_string() == written).unwrap_or(features)
     }
 
+    /// Whether a person wrote a signature that says less than what is special about the case.
+    fn says_less(&self) -> bool {
+        let features = Features::of(&self.case());
+        self.signature.operator == ANY || features.clone().as_written(&features, &self.signature.features) != features
+    }
+
+    /// The features of a case that shows it, as they are found out; as they are written where a person wrote less, or where to find
+    /// out takes processes.
+    fn features_shown(&self, case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
+        if self.says_less() || mismatch.is_costly() {
+            self.features(case)
+        } else {
+            minimize::features(case, mismatch, probe)
+        }
+    }
+
     /// The features of its own case.
     pub fn own_features(&self) -> Features {
         self.features(&self.case())
@@ -514,13 +532,15 @@ impl Variant {
 }
 
 impl Known<'_> {
-    /// What the variant looks like on the releases of the probe that may have it, where its case shows it.
+    /// What the variant looks like on the releases of the probe that may have it, where its case shows it with its own signature.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
         let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
         let mut shows = |trigger: &Trigger| {
             let sighting = probe.look(&case, &trigger.mismatch.runtime);
-            let shown = sighting.into_iter().flat_map(|sighting| sighting.configurations);
-            shown.into_iter().flat_map(|(_, own, _)| own).any(|own| trigger.mismatch.is_that_of(&own))
+            let mut shown =
+                sighting.into_iter().flat_map(|sighting| sighting.configurations).flat_map(|(_, own, _)| own);
+            let own = shown.find(|own| trigger.mismatch.is_that_of(own));
+            own.is_some_and(|own| self.variant.features_shown(&case, &own, probe) == trigger.features)
         };
         written.into_iter().filter(|trigger| shows(trigger)).collect()
     }

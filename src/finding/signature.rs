@@ -9,7 +9,7 @@ use crate::campaign::Trigger;
 use crate::operator::{ANY, Rule};
 use crate::verdict::{Discrepancy, Mismatch};
 
-/// A mismatch, and the features of the minimized case that shows it. Values, versions of runtimes, and types or opsets that do
+/// A mismatch, and the features of the minimized case that shows it, or those of them that a person says matter. Values, versions of runtimes, and types or opsets that do
 /// not matter are not in it.
 ///
 /// It is written on one line: `RUNTIME | OPERATOR | DISCREPANCIES | [RULE |] [REACTION |] FEATURES`.
