@@ -184,7 +184,7 @@ impl Counts {
         *match (judgement, outcome) {
             (Judgement::Wrong(_), _) if is_by_design => &mut self.by_design,
             (Judgement::Wrong(_), _) => &mut self.wrong,
-            (Judgement::Unsupported(Gap::Process | Gap::LeftOut | Gap::BackedOff), _) => &mut self.not_run,
+            (Judgement::Unsupported(gap), _) if *gap == Gap::Process || gap.is_left_out() => &mut self.not_run,
             (Judgement::Unsupported(_), _) => &mut self.unsupported,
             (_, Outcome::Unclassified { .. }) => &mut self.unclassified,
             (Judgement::Tolerated(_), _) => &mut self.tolerated,
@@ -561,6 +561,7 @@ mod tests {
             (gap(Gap::Process), Counts { not_run: 1, ..none }),
             (gap(Gap::LeftOut), Counts { not_run: 1, ..none }),
             (gap(Gap::BackedOff), Counts { not_run: 1, ..none }),
+            (gap(Gap::VastOutput), Counts { not_run: 1, ..none }),
         ] {
             let mut counts = Counts::default();
             counts.count(&judgement, &outcome, false);

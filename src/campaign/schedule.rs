@@ -40,7 +40,8 @@ pub struct Scheduler<'a> {
     reduced: Vec<Reduced>,
 }
 
-/// What is done about a case that ended the process of a runtime, as it seems.
+/// What is done about a case that ended the process of a runtime, as it seems. But where it is confirmed, what asks for so many
+/// elements that nothing is judged is left out: it would take memory and time for nothing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failures<'a> {
     /// It is executed alone in a new process with all of its time, and so is every case like it.
@@ -184,9 +185,14 @@ impl<'a> Scheduler<'a> {
         wanted: impl Iterator<Item = usize>,
     ) -> Option<Vec<Option<Done>>> {
         let id = runtime.id().clone();
-        let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted);
+        let is_idle = |&case: &usize| {
+            !matches!(self.failures, Failures::Confirm) && cases.members[case].generated.expectation.is_beyond_judging()
+        };
+        let (idle, wanted): (Vec<usize>, Vec<usize>) = wanted.partition(is_idle);
+        let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted.into_iter());
         let done = cases.members.iter().map(|_| None).collect();
         let mut way = Way { place, id, batches, doubtful: vec![], done, suspects: vec![] };
+        idle.into_iter().for_each(|case| self.keep(cases, &mut way, case, left_out(Gap::VastOutput)));
         let mut known = Arc::default();
         loop {
             if self.stop.is_due() {

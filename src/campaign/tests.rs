@@ -366,6 +366,37 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
 }
 
 #[test]
+fn what_asks_for_more_elements_than_are_judged_is_left_out() {
+    struct Given(Vec<Case>);
+    impl Source for Given {
+        fn cases(&self, indices: &[u64]) -> Vec<Generated> {
+            let case = |&index: &u64| self.0.get(usize::try_from(index).ok()?).cloned();
+            indices.iter().map_while(case).map(Generated::given).collect()
+        }
+    }
+    // No machine has the memory for the first, some have it for the next three, and the others are judged.
+    let lines = [
+        "Expand@26 float[1] int64[1]{1125899906842624}",
+        "Expand@26 float[1] int64[1]{1125899906842623}",
+        "Expand@26 float[1] int64[1]{4194305}",
+        "Expand@26 float[1]:input(unranked) int64[1]{4194305}",
+        "Expand@26 float[1] int64[1]{4194304}",
+        "Expand@26 float[1] int64[1]{2}",
+    ];
+    let source = Given(lines.map(|line| line.parse().unwrap()).to_vec());
+    let log = Arc::new(Mutex::new(BTreeMap::new()));
+    let open = || {
+        let right = planted::without_faults()?;
+        let counting = Counting { id: right.id().clone(), right, has_kernel: true, log: Arc::clone(&log) };
+        Ok(vec![Box::new(counting) as Box<dyn Runtime>])
+    };
+    let options = Options { batch: 1, ..options(&source, Some(6), 1) };
+    let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
+    assert_eq!(log.lock().unwrap().values().copied().collect::<Vec<_>>(), [3]);
+    assert_eq!(statistics.runtimes[0].left_out(), 3);
+}
+
+#[test]
 fn findings_do_not_depend_on_batches() {
     let wrong = |batch: usize| {
         let open = || {

@@ -3,7 +3,7 @@
 use super::draw::{MAX_DRAWN, dims_of_rank, is_laborious};
 use super::{
     Aim, Answer, Attribute, AttributeKind, AttributeSpec, AttributeValue, Call, Drawing, Expectation, InputSpec,
-    Operator, OutputType, Role, Rule, Text, Topic, Version, always, boundary_sizes, is_vast, is_vast_output,
+    Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version, always, boundary_sizes, is_vast, is_vast_output,
 };
 use crate::tensor::{Class, ElementType, Tensor, mask, product};
 
@@ -68,9 +68,9 @@ const fn version(since: u8, types: usize) -> Version {
 /// What is asked for now and then beside a 0.
 const BESIDE_ZERO: [i64; 6] = [65_537, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 1 << 48];
 
-/// Shapes of at least 2^40 elements, and some of them few or none when counted in 64 bits.
+/// Shapes of at least 2^50 elements, and some of them few or none when counted in 64 bits.
 const VAST: [&[i64]; 7] = [
-    &[1 << 40],
+    &[TOO_MANY],
     &[i64::MAX],
     &[1 << 31, 1 << 31],
     &[1 << 32, 1 << 32],
@@ -189,7 +189,7 @@ fn wild_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let (pool, length) = (boundary_sizes(), d.u.int_in_range(0_u8..=5)?);
     let mut shape = (0..length).map(|_| d.choose(&pool)).collect::<arbitrary::Result<Vec<i64>>>()?;
     if is_laborious(&shape) {
-        shape.push(1 << 40);
+        shape.push(TOO_MANY);
     }
     Ok(shape)
 }

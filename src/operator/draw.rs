@@ -5,7 +5,7 @@
 
 use arbitrary::{Result, Unstructured};
 
-use super::{Arity, Attribute, AttributeKind, AttributeValue, INDEX_TYPES, Role, Rule, Types, Version};
+use super::{Arity, Attribute, AttributeKind, AttributeValue, INDEX_TYPES, Role, Rule, TOO_MANY, Types, Version};
 use crate::tensor::{ElementType, Strings, Tensor, mask, product};
 
 /// What a call is drawn for.
@@ -461,7 +461,7 @@ pub(super) const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32
 
 /// Whether outputs of these dims are too many elements to ask for often, and too few for each runtime to refuse.
 pub(super) fn is_laborious(dims: &[i64]) -> bool {
-    product(dims.iter().copied()).is_some_and(|count| (1 << 16..1 << 40).contains(&count))
+    product(dims.iter().copied()).is_some_and(|count| (1 << 16..i128::from(TOO_MANY)).contains(&count))
 }
 
 /// The most elements that drawn data has.

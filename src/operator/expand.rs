@@ -2,8 +2,8 @@
 
 use super::draw::{MAX_DRAWN, is_laborious};
 use super::{
-    Aim, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text, Topic, Version, always,
-    boundary_sizes, is_vast, is_vast_output,
+    Aim, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version,
+    always, boundary_sizes, is_vast, is_vast_output,
 };
 use crate::tensor::{ElementType, Tensor, product};
 
@@ -37,9 +37,9 @@ const MAX_RANK: usize = 12;
 /// What is asked for now and then beside a 0: truncated to 32 bits, each is another valid size.
 const BESIDE_ZERO: [i64; 6] = [65_537, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 1 << 48];
 
-/// At least 2^40 elements, and some of them few or none when counted in 64 bits.
+/// At least 2^50 elements, and some of them few or none when counted in 64 bits.
 const VAST: [&[i64]; 7] = [
-    &[1 << 40],
+    &[TOO_MANY],
     &[i64::MAX],
     &[1 << 32, 1 << 32],
     &[1 << 62, 4],
@@ -185,7 +185,7 @@ fn wild_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     // Read as dims to keep, a -1 asks for as much as a 1.
     let readable: Vec<i64> = shape.iter().map(|&size| if size == -1 { 1 } else { size }).collect();
     if broadcast(&d.dims, &readable).is_some_and(|dims| is_laborious(&dims)) {
-        shape.insert(0, 1 << 40);
+        shape.insert(0, TOO_MANY);
     }
     Ok(shape)
 }

@@ -359,6 +359,18 @@ impl Expectation {
         matches!(self.rule(), Some(Rule::VAST_DIMS | Rule::VAST_ANSWER))
     }
 
+    /// Whether an output is asked for that a machine may have no memory for.
+    pub fn is_vast_answer(&self) -> bool {
+        self.rule() == Some(Rule::VAST_ANSWER)
+    }
+
+    /// Whether nothing is judged since an output has so many elements, though a machine may have the memory for it. In a graph
+    /// that is invalid for another reason, this is any call that may have any answer.
+    pub fn is_beyond_judging(&self) -> bool {
+        let Expectation::Unspecified { rule, tolerated } = self else { return false };
+        tolerated.contains(&Answer::Any) && (*rule == Rule::VAST_ANSWER || rule.is_on_the_graph())
+    }
+
     /// The outputs that the specification demands or leans to; `None` when that is to refuse.
     pub fn outputs(&self) -> Option<&[Tensor]> {
         match self {
@@ -398,7 +410,7 @@ impl Expectation {
     /// The expectation of a call whose output is vast: where no memory holds it, to refuse it; else nothing that is judged here.
     fn vast(dims: &[i64]) -> Expectation {
         match product(dims.iter().copied()) {
-            Some(count) if count < TOO_MANY => Expectation::anything(Rule::VAST_ANSWER),
+            Some(count) if count < i128::from(TOO_MANY) => Expectation::anything(Rule::VAST_ANSWER),
             _ => Expectation::reject(Rule::VAST_ANSWER),
         }
     }
@@ -602,8 +614,9 @@ fn is_vast(dims: &[i64]) -> bool {
 /// The most elements of an output that are put together here: 2^22.
 const MAX_OUTPUT: i128 = 1 << 22;
 
-/// More elements than any memory holds: 2^40.
-const TOO_MANY: i128 = 1 << 40;
+/// More elements than an address space of 47 bits holds, even at 2 bits an element: 2^50. What is not more may be given to a
+/// runtime, page by page, until no memory is left.
+const TOO_MANY: i64 = 1 << 50;
 
 /// Whether outputs of these dims have more elements than are put together here.
 fn is_vast_output(dims: &[i64]) -> bool {

@@ -472,7 +472,7 @@ fn padded(data: &Tensor, mode: Mode, lines: &[Line], dims: &[i64], fill: &Tensor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::{Attribute, AttributeValue};
+    use crate::operator::{Attribute, AttributeValue, TOO_MANY};
 
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;
@@ -550,7 +550,7 @@ mod tests {
             ("wrap", "abc", &[MIN, 0], Rule::PAD_NEGATIVE_DIM),
             ("edge", "", &[1, 0], Rule::PAD_NOTHING_TO_REPEAT),
             ("constant", "abc", &[MAX, 0], Rule::PAD_DIM_RANGE),
-            ("edge", "abc", &[1 << 40, 0], Rule::VAST_ANSWER),
+            ("edge", "abc", &[TOO_MANY, 0], Rule::VAST_ANSWER),
         ];
         for &(mode, data, pads, rule) in rows {
             let expectation = evaluate(mode, letters(data), pads, None);

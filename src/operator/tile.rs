@@ -4,8 +4,8 @@ mod first;
 
 use super::draw::{MAX_DRAWN, is_laborious};
 use super::{
-    Aim, Answer, Arity, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text, Topic, Types,
-    Version, boundary_sizes, is_vast, is_vast_output, since, until,
+    Aim, Answer, Arity, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic,
+    Types, Version, boundary_sizes, is_vast, is_vast_output, since, until,
 };
 use crate::tensor::{ElementType, Tensor, product};
 
@@ -126,7 +126,7 @@ fn repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
                 *repeat = (*repeat).max(1);
             }
             let place = place_of(d, |_| true)?;
-            repeats[place] = d.choose(&[1 << 40, 1 << 50, i64::MAX / d.dims[place]])?;
+            repeats[place] = d.choose(&[TOO_MANY, 1 << 52, i64::MAX / d.dims[place]])?;
             let other = place_of(d, |_| true)?;
             if other != place {
                 repeats[other] = d.choose(&[1, 1 << 32, (1 << 32) + 1, 1 << 40])?;

@@ -146,6 +146,8 @@ pub enum Gap {
     LeftOut,
     /// Nothing: every case is left out, since most had ended the process of the runtime.
     BackedOff,
+    /// Nothing: the case was left out, since its output has more elements than are judged and may be had all the same.
+    VastOutput,
     /// An operator whose input is not a constant of the model.
     VariableInput,
     /// Feeding a graph input that has a default.
@@ -155,7 +157,7 @@ pub enum Gap {
 impl Gap {
     /// Whether the runtime was not given the case.
     pub const fn is_left_out(self) -> bool {
-        matches!(self, Gap::LeftOut | Gap::BackedOff)
+        matches!(self, Gap::LeftOut | Gap::BackedOff | Gap::VastOutput)
     }
 }
 

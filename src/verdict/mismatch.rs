@@ -204,6 +204,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Gap::Process => "has no process to run in",
             Gap::LeftOut => "was left out, since a case like it had ended its process",
             Gap::BackedOff => "was left out, since most of its jobs had ended its process",
+            Gap::VastOutput => "was left out, since the case asks for more elements than are judged",
             Gap::VariableInput => "needs a constant where the model has an input",
             Gap::Overriding => "cannot feed an input that has a default",
         },

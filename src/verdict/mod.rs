@@ -156,6 +156,10 @@ pub fn agree(a: &[Output], b: &[Output]) -> bool {
 pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
         Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
+        // To begin with an output that may be too large for any machine is no defect.
+        Outcome::TimedOut | Outcome::OutOfMemory if expectation.is_vast_answer() => {
+            Judgement::Tolerated(Tolerance::Rule(Rule::VAST_ANSWER))
+        }
         Outcome::TimedOut | Outcome::OutOfMemory => Judgement::Wrong(vec![Discrepancy::Exhaustion]),
         Outcome::Garbled => Judgement::Wrong(vec![Discrepancy::Garbage]),
         Outcome::Panicked { .. } => Judgement::Wrong(vec![Discrepancy::Panic]),
@@ -357,6 +361,25 @@ mod tests {
         let refusable = Expectation::Unspecified { rule, tolerated: vec![Answer::Refusal] };
         assert_eq!(one(&refusable, &refusal()), within);
         assert_eq!(one(&refusable, &answer(Tensor::vector(&[1]))), Judgement::Wrong(vec![Discrepancy::AcceptsInvalid]));
+    }
+
+    #[test]
+    fn to_run_out_of_memory_is_wrong_unless_the_output_is_vast() {
+        let vast = [
+            Expectation::Reject { rule: Rule::VAST_ANSWER, lenient: None },
+            Expectation::Unspecified { rule: Rule::VAST_ANSWER, tolerated: vec![Answer::Any, Answer::Refusal] },
+        ];
+        let other = Expectation::Reject { rule: Rule::AXIS_RANGE, lenient: None };
+        for outcome in [Outcome::TimedOut, Outcome::OutOfMemory] {
+            let execution = Execution::without_answer(outcome, String::new());
+            for expectation in &vast {
+                let judgement = judge_one(expectation, &execution);
+                assert_eq!(judgement, Judgement::Tolerated(Tolerance::Rule(Rule::VAST_ANSWER)));
+            }
+            let wrong = Judgement::Wrong(vec![Discrepancy::Exhaustion]);
+            assert_eq!(judge_one(&Expectation::Defined(vec![Tensor::scalar(1)]), &execution), wrong);
+            assert_eq!(judge_one(&other, &execution), wrong);
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use arbitrary::Result;
 
 use super::{AXES_SINCE, INPUTS_SINCE, Line, MODE, Mode, PADDINGS, PADS, VALUE, WRAP_SINCE, from_pairs};
-use crate::operator::{Aim, AttributeValue, Drawing, MAX_DRAWN, Rule, axis, is_vast};
+use crate::operator::draw::is_laborious;
+use crate::operator::{Aim, AttributeValue, Drawing, MAX_DRAWN, Rule, TOO_MANY, axis, is_vast};
 use crate::tensor::{ElementType, Tensor, product};
 
 /// Names of modes that no version has.
@@ -315,7 +316,7 @@ fn bent_pair(d: &mut Drawing, mode: Mode, places: &[usize]) -> Result<Option<(us
         Rule::PAD_DIM_RANGE => {
             (i64::MAX, if is_first_version || d.ratio(1, 2)? { 0 } else { d.choose(&[1, i64::MAX])? })
         }
-        Rule::VAST_ANSWER => (d.choose(&[1 << 40, 1 << 41, 1 << 62, (1 << 40) + 1])?, 0),
+        Rule::VAST_ANSWER => (d.choose(&[TOO_MANY, 2 * TOO_MANY, 1 << 62, TOO_MANY + 1])?, 0),
         Rule::PAD_NEGATIVE_COUNT => (-d.between(1, size)?, 0),
         Rule::PAD_NOTHING_TO_REPEAT | Rule::PAD_DEFAULT_FILL | Rule::PAD_VALUE => {
             (small, if is_first_version { 0 } else { d.between(0, 2)? })
@@ -401,5 +402,5 @@ fn is_large(dims: &[i64], places: &[usize], pads: &[i64]) -> bool {
         sizes[place] += i128::from(pads[entry]) + i128::from(pads[places.len() + entry]);
     }
     let sizes = sizes.into_iter().map(|size| i64::try_from(size.max(0)).unwrap_or(i64::MAX));
-    product(sizes).is_some_and(|count| (1 << 16..1 << 40).contains(&count))
+    is_laborious(&sizes.collect::<Vec<i64>>())
 }
