@@ -150,8 +150,7 @@ pub fn run(
         let ids = runtime::ids(&runtimes);
         let mut local = Statistics::new(&ids);
         let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len(), options.known)));
-        let mut scheduler =
-            Scheduler::new(options.batch, options.expected, options.known).with_failures(failures, stop);
+        let mut scheduler = Scheduler::new(options.batch, options.expected, options.known).searching(failures, stop);
         let mut size = FIRST.min(most);
         while !is_over() {
             let first = next.fetch_add(size, Ordering::Relaxed);

@@ -32,6 +32,8 @@ pub struct Scheduler<'a> {
     /// The time since it was last asked for: spent on models and on executions, and in each runtime.
     times: (Duration, Vec<Duration>),
     failures: Failures<'a>,
+    /// Whether a case is left out that asks for so many elements that nothing is judged: it takes memory and time for nothing.
+    is_sparing: bool,
     /// When work under way is given up.
     stop: Stop,
     /// For cases that are likely to end a process.
@@ -40,8 +42,7 @@ pub struct Scheduler<'a> {
     reduced: Vec<Reduced>,
 }
 
-/// What is done about a case that ended the process of a runtime, as it seems. But where it is confirmed, what asks for so many
-/// elements that nothing is judged is left out: it would take memory and time for nothing.
+/// What is done about a case that ended the process of a runtime, as it seems.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failures<'a> {
     /// It is executed alone in a new process with all of its time, and so is every case like it.
@@ -116,20 +117,26 @@ impl<'a> Scheduler<'a> {
             reducing: Budget::new(),
             times: Default::default(),
             failures: Failures::Confirm,
+            is_sparing: false,
             stop: Stop::default(),
             budget: Budget::new(),
             reduced: Vec::new(),
         }
     }
 
-    /// The same, which does another thing about failures and ends when it is to stop.
-    pub(crate) fn with_failures(self, failures: Failures<'a>, stop: &Stop) -> Scheduler<'a> {
-        Scheduler { failures, stop: stop.clone(), ..self }
+    /// The same for a search: it has its own way with failures, leaves out what nothing is judged of, and ends when it is to stop.
+    pub(crate) fn searching(self, failures: Failures<'a>, stop: &Stop) -> Scheduler<'a> {
+        Scheduler { failures, is_sparing: true, stop: stop.clone(), ..self }
     }
 
     /// The same for cases that are each alone.
     pub(super) fn alone(&self) -> Scheduler<'a> {
-        Scheduler::new(1, &[], &[]).with_failures(self.failures, &self.stop)
+        Scheduler {
+            failures: self.failures,
+            is_sparing: self.is_sparing,
+            stop: self.stop.clone(),
+            ..Scheduler::new(1, &[], &[])
+        }
     }
 
     /// Cases that ended a process, reduced, since this was last called.
@@ -185,9 +192,7 @@ impl<'a> Scheduler<'a> {
         wanted: impl Iterator<Item = usize>,
     ) -> Option<Vec<Option<Done>>> {
         let id = runtime.id().clone();
-        let is_idle = |&case: &usize| {
-            !matches!(self.failures, Failures::Confirm) && cases.members[case].generated.expectation.is_beyond_judging()
-        };
+        let is_idle = |&case: &usize| self.is_sparing && cases.members[case].generated.expectation.is_beyond_judging();
         let (idle, wanted): (Vec<usize>, Vec<usize>) = wanted.partition(is_idle);
         let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted.into_iter());
         let done = cases.members.iter().map(|_| None).collect();

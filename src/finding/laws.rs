@@ -108,7 +108,7 @@ pub fn hold(
         let mut runtimes = (options.open)()?;
         let ids = ids(&runtimes);
         let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len(), options.known)));
-        let mut scheduler = Scheduler::new(options.batch, options.known, options.known).with_failures(failures, stop);
+        let mut scheduler = Scheduler::new(options.batch, options.known, options.known).searching(failures, stop);
         while !stop.is_asked() {
             let first = next.fetch_add(BLOCK, Ordering::Relaxed);
             let end = options.pairs.map_or(first + BLOCK, |pairs| pairs.min(first + BLOCK));
@@ -273,7 +273,7 @@ fn reduce_pair(
 ) -> (Pair, Option<LawOutcome>) {
     let ids = ids(runtimes);
     let places: Vec<usize> = (0..ids.len()).filter(|&place| ids[place].release() == release).collect();
-    let mut scheduler = Scheduler::new(1, &[], &[]).with_failures(Failures::Believe, stop);
+    let mut scheduler = Scheduler::new(1, &[], &[]).searching(Failures::Believe, stop);
     let mut outcome_of = |pair: &Pair| {
         let examination = examine(std::slice::from_ref(pair), runtimes, &ids, &mut scheduler)?.pop()?;
         places.iter().map(|&place| examination.outcome(pair, &ids, place, known)).find(|outcome| is_it(outcome))

@@ -100,14 +100,14 @@ impl Probe {
             Sighting { configurations: configurations.collect(), of_nodes, examination }
         };
         let failures = if self.believes { Failures::Believe } else { Failures::Confirm };
-        let mut scheduler = Scheduler::new(1, &[], &[]).with_failures(failures, &self.stop);
+        let mut scheduler = Scheduler::new(1, &[], &[]).searching(failures, &self.stop);
         let examinations = examine_together(&generated, runtimes, ids, &mut scheduler).unwrap_or_default();
         generated.iter().zip(examinations).map(sighting).collect()
     }
 
-    /// Does something with what ends a process believed, if that is what a mismatch is about.
-    pub(super) fn believing<T>(&mut self, mismatch: &Mismatch, work: impl FnOnce(&mut Probe) -> T) -> T {
-        self.believes = mismatch.is_costly();
+    /// Does something with what ends a process believed: to confirm each takes as long again.
+    pub(super) fn believing<T>(&mut self, work: impl FnOnce(&mut Probe) -> T) -> T {
+        self.believes = true;
         let result = work(self);
         self.believes = false;
         result
@@ -185,7 +185,7 @@ pub struct Minimized {
 pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimized {
     let before = probe.executions();
     let mut attempt = || {
-        let (current, features) = probe.believing(mismatch, |probe| reduce(case, mismatch, probe));
+        let (current, features) = probe.believing(|probe| reduce(case, mismatch, probe));
         let sighting = probe.look(&current, &mismatch.runtime);
         let shown = sighting.as_ref().and_then(|sighting| {
             let (index, shown) = sighting.shown(mismatch)?;

@@ -54,7 +54,7 @@ impl Triage {
         }
         self.known.push(trigger.clone());
         Sorted::New(Box::new(Finding {
-            extent: probe.believing(mismatch, |probe| {
+            extent: probe.believing(|probe| {
                 let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
                 Extent::measure(&minimized.case, shown, probe, time)
             }),

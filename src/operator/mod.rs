@@ -359,11 +359,6 @@ impl Expectation {
         matches!(self.rule(), Some(Rule::VAST_DIMS | Rule::VAST_ANSWER))
     }
 
-    /// Whether an output is asked for that a machine may have no memory for.
-    pub fn is_vast_answer(&self) -> bool {
-        self.rule() == Some(Rule::VAST_ANSWER)
-    }
-
     /// Whether nothing is judged since an output has so many elements, though a machine may have the memory for it. In a graph
     /// that is invalid for another reason, this is any call that may have any answer.
     pub fn is_beyond_judging(&self) -> bool {
