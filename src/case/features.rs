@@ -269,7 +269,10 @@ impl Features {
         let is_variadic = version.is_some_and(|version| version.input_counts().1 == usize::MAX);
         let declared = if is_variadic { declared.max(case.operands.len()) } else { declared };
         let least = version.map_or(0, |version| version.input_counts().0);
-        for (place, operand) in (0_u8..).zip(&case.operands).take(declared) {
+        // Of the inputs of a list it does not matter which one it is.
+        let last = version.map_or(0, |version| version.inputs.len().saturating_sub(1));
+        for (place, operand) in case.operands.iter().enumerate().take(declared) {
+            let place = u8::try_from(if is_variadic { place.min(last) } else { place }).unwrap_or(u8::MAX);
             match operand {
                 Some(operand) => operand_tags(&mut tags, place, case.is_data(place.into()), operand),
                 None => tags.push(Tag::Gap(place)),
@@ -291,7 +294,12 @@ impl Features {
             }
             match (spec.map(|spec| (spec.role, spec.kind)), &attribute.value) {
                 (Some((Role::Axis, _)), AttributeValue::Int(value)) => {
-                    tags.push(Tag::Value(name, Size::of_axis(*value, i64::try_from(rank).unwrap_or(i64::MAX))));
+                    let rank = i64::try_from(rank).unwrap_or(i64::MAX);
+                    // Where there must be an axis, one of those that the data has is nothing special.
+                    let is_plain = spec.is_some_and(|spec| spec.is_required) && (0..rank).contains(value);
+                    if !is_plain {
+                        tags.push(Tag::Value(name, Size::of_axis(*value, rank)));
+                    }
                 }
                 (Some((Role::Axis, _)), AttributeValue::Ints(values)) => {
                     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
@@ -669,6 +677,15 @@ mod tests {
         assert_eq!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@25 axis=1 float[7,11]"));
         assert_eq!(features("Reshape@26 float[2,3] int64[1]{6}"), features("Reshape@25 float[5,1] int64[1]{5}"));
         assert_ne!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@26 axis=-1 float[2,3]"));
+    }
+
+    #[test]
+    fn which_input_of_a_list_it_is_does_not_matter_nor_which_axis_where_one_is_required() {
+        let first = features("Concat@28 axis=0 float[1,1]:input(symbolic) float[1,1]");
+        assert_eq!(first.to_string(), "operand0:unknown-dims rank>=2");
+        assert_eq!(first, features("Concat@28 axis=1 float[1,1] float[1,1] float[1,1]:input(symbolic)"));
+        assert_ne!(first, features("Concat@28 axis=-1 float[1,1] float[1,1]:input(symbolic)"));
+        assert_ne!(features("Gather@28 axis=1 float[1,1] int64[1]"), features("Gather@28 axis=0 float[1,1] int64[1]"));
     }
 
     #[test]

@@ -42,6 +42,7 @@ const PHRASES: &[Phrase] = {
         (&["provide explicit input facts to your model"], Unsupported(Gap::DynamicShape)),
         (&["shape input is variable"], Unsupported(Gap::DynamicShape)),
         (&["Can not compute a shape with square of symbols"], Unsupported(Gap::DynamicShape)),
+        (&["Streaming dimensions with strides are not supported"], Unsupported(Gap::DynamicShape)),
         (&["Undetermined symbol in expression"], Refused(Reason::Symbol)),
         (&["TDim is not a number"], Refused(Reason::Symbol)),
         // Of operators that are replayed and not generated.
@@ -66,6 +67,12 @@ const PHRASES: &[Phrase] = {
         (&["Reshape: allowzero is set, so"], Refused(Reason::Value)),
         (&["Reshape: -1 in target shape", "cannot be inferred"], Refused(Reason::Value)),
         (&["Reshaping", ": invalid"], Refused(Reason::Value)),
+        (&["Can't translate slice"], Refused(Reason::Value)),
+        (&["Invalid slicing range"], Refused(Reason::Value)),
+        (&["Invalid range", "for slicing"], Refused(Reason::Value)),
+        (&["running pass PushSliceUp"], Refused(Reason::Optimization)),
+        (&["Clashing resolution for expression"], Refused(Reason::Inference)),
+        (&["Impossible to unify", "Sym("], Refused(Reason::Inference)),
         // Of operators that are replayed again. They come last, so that nothing above is read otherwise.
         (&["BatchNorm", "Params are not const"], Unsupported(Gap::VariableInput)),
         (&["StftWindow", "Expect constant input size"], Unsupported(Gap::VariableInput)),
