@@ -207,4 +207,6 @@ impl Generated {
 }
 
 #[cfg(test)]
+mod boundaries;
+#[cfg(test)]
 mod tests;

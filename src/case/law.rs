@@ -206,22 +206,16 @@ impl Given<'_> {
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeValue> {
-        self.call.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
+        self.call.attribute(name)
     }
 
     fn operand(&self, name: &str) -> Option<&Operand> {
-        let place = self.call.version()?.inputs.iter().position(|spec| spec.name == name)?;
-        self.call.operands.get(place)?.as_ref()
+        self.call.operand(name)
     }
 
-    /// The numbers of an attribute or of an input, as the version has it; `None` if they are not given.
+    /// See [`Single::numbers_of`].
     fn numbers(&self, name: &str) -> Option<Vec<i64>> {
-        match self.attribute(name) {
-            Some(AttributeValue::Int(number)) => Some(vec![*number]),
-            Some(AttributeValue::Ints(numbers)) => Some(numbers.clone()),
-            Some(_) => None,
-            None => self.operand(name)?.numbers(),
-        }
+        self.call.numbers_of(name)
     }
 
     fn number(&self, name: &str) -> Option<i64> {

@@ -1,7 +1,7 @@
 //! A case of one node, as the code sees it that is about one operator: its operands are in the order of its inputs.
 
 use super::{Case, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Attribute, Operator, Role, Version};
+use crate::operator::{Attribute, AttributeValue, Operator, Role, Version};
 use crate::tensor::{ElementType, Tensor};
 
 /// One call of one operator.
@@ -142,6 +142,27 @@ impl Single {
     pub fn data_mut(&mut self) -> Option<&mut Operand> {
         let place = self.data_place()?;
         self.operands.get_mut(place)?.as_mut()
+    }
+
+    /// The value of an attribute, if it is given.
+    pub fn attribute(&self, name: &str) -> Option<&AttributeValue> {
+        self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
+    }
+
+    /// The operand for an input of this name, if the version has one and it is given.
+    pub fn operand(&self, name: &str) -> Option<&Operand> {
+        let place = self.version()?.inputs.iter().position(|spec| spec.name == name)?;
+        self.operands.get(place)?.as_ref()
+    }
+
+    /// The numbers of an attribute or of an input, as the version has it; `None` if they are not given.
+    pub fn numbers_of(&self, name: &str) -> Option<Vec<i64>> {
+        match self.attribute(name) {
+            Some(AttributeValue::Int(number)) => Some(vec![*number]),
+            Some(AttributeValue::Ints(numbers)) => Some(numbers.clone()),
+            Some(_) => None,
+            None => self.operand(name)?.numbers(),
+        }
     }
 
     /// What the values of an operand are: those of one beyond what the operator declares are data.

@@ -282,6 +282,19 @@ impl<'d, 'u> Drawing<'d, 'u> {
         }
     }
 
+    /// Of data without elements that is drawn for this call alone, now and then makes one dim vast, and the others 0 or 1: to count
+    /// it takes more than 32 bits, or more than a double has.
+    pub fn widen(&mut self) -> Result<()> {
+        let places: Vec<usize> = (0..self.dims.len()).filter(|&place| self.dims[place] != 0).collect();
+        let may_be_vast = self.aim == Aim::Valid && self.is_free && self.dims.contains(&0) && !places.is_empty();
+        if may_be_vast && self.ratio(1, 8)? {
+            places.iter().for_each(|&place| self.dims[place] = 1);
+            let place = self.choose(&places)?;
+            self.dims[place] = self.choose(&[1 << 31, (1 << 32) + 1, (1 << 53) + 1, (1 << 53) + 2])?;
+        }
+        Ok(())
+    }
+
     /// A size up to a bound, or now and then 0.
     pub fn size_within(&mut self, most: i64) -> Result<i64> {
         if self.ratio(1, 20)? {

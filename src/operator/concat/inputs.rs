@@ -42,7 +42,7 @@ fn fit_rank(d: &mut Drawing) -> Result<()> {
     if d.breaks(Rule::CONCAT_OTHER_DIMS) || d.breaks(Rule::CONCAT_DIM_RANGE) {
         d.dims.resize(d.dims.len().max(2), 1);
     }
-    Ok(())
+    d.widen()
 }
 
 fn axis_value(d: &mut Drawing) -> Result<Option<i64>> {

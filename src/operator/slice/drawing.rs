@@ -89,7 +89,7 @@ fn fit_dims(d: &mut Drawing) -> Result<()> {
         }
         _ => d.need_axis()?,
     }
-    Ok(())
+    d.widen()
 }
 
 /// Lists for distinct axes in range, such that the call is valid but for what the aim asks of their number.
