@@ -141,6 +141,7 @@ fn assert_says_so(cause: &Cause, code: Option<i32>, printed: &str) {
             let (_, expected) = lines[0].split_once("; expected is ").unwrap();
             assert!(expected.starts_with('a') && expected.contains(" tensor of shape ["), "{}", lines[0]);
         }
+        Discrepancy::Crash => said("ends its process with"),
         Discrepancy::Exhaustion => said("gives no answer within s; expected is a"),
         Discrepancy::Undeclared => said("declares the shape "),
         Discrepancy::ConfigurationsDisagree | Discrepancy::WiringsDisagree | Discrepancy::OpsetsDisagree => {

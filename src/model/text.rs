@@ -137,8 +137,12 @@ fn tensor(proto: &TensorProto) -> Text {
     let numbers = [joined(&typed.int32_data), joined(&typed.int64_data), joined(&typed.uint64_data)];
     let elements = [elements.join(", ")].into_iter().chain(numbers).collect::<String>();
     let dims: Vec<String> = proto.dims.iter().map(ToString::to_string).collect();
-    let name = identifier(proto.name.as_deref().unwrap_or(""))?;
-    Ok(format!("{}{} {name} = {{{elements}}}", type_name(proto.data_type)?, bracketed(&dims)))
+    // The value of an attribute has no name.
+    let name = match proto.name.as_deref() {
+        None | Some("") => String::new(),
+        Some(name) => format!("{} = ", identifier(name)?),
+    };
+    Ok(format!("{}{} {name}{{{elements}}}", type_name(proto.data_type)?, bracketed(&dims)))
 }
 
 fn joined<T: ToString>(values: &[T]) -> String {
@@ -187,6 +191,12 @@ mod tests {
     fn of(line: &str) -> Text {
         let case: Case = line.parse().unwrap();
         text(&ModelProto::decode(&job(&case, &case.tensors()).model[..]).unwrap())
+    }
+
+    #[test]
+    fn the_value_of_an_attribute_has_no_name() {
+        let text = of("ConstantOfShape@26 value=int64[1]{7} int64[1]{2}").unwrap();
+        assert!(text.contains("output = ConstantOfShape <value: tensor = int64[1] {7}> (input)"), "{text}");
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) static PAD: Operator = Operator {
         with_axes(25, ElementType::Uint2),
     ],
     rules: &[
-        always(Rule::PAD_MODE),
+        until(INPUTS_SINCE - 1, Rule::PAD_MODE).in_words_of(THREE_MODES, u8::MAX),
+        since(INPUTS_SINCE, Rule::PAD_MODE).in_words_of(MODES_BEFORE_WRAP, WRAP_SINCE - 1),
         since(INPUTS_SINCE, Rule::PAD_OPERAND_RANK),
         always(Rule::PAD_LENGTH),
         since(AXES_SINCE, Rule::PAD_AXIS_RANGE),
@@ -126,6 +127,22 @@ const fn version(since: u8, element_types: &'static [ElementType]) -> Version {
 const fn with_axes(since: u8, last: ElementType) -> Version {
     Version { inputs: INPUTS, ..version(since, ElementType::up_to(last)) }
 }
+
+/// How the documents of versions 1 and 2 say which modes there are.
+const THREE_MODES: Rule = Rule(&Text {
+    id: "pad-three-modes",
+    sentence: "\"Three modes: constant(default), reflect, edge\"",
+    source: "Pad-1 and 2, attribute `mode`",
+    topics: &[Topic::Value, Topic::Attribute],
+});
+
+/// The same of versions 11 to 18.
+const MODES_BEFORE_WRAP: Rule = Rule(&Text {
+    id: "pad-modes-before-wrap",
+    sentence: "\"Supported modes: `constant`(default), `reflect`, `edge`\"",
+    source: "Pad-11 to Pad-18, attribute `mode`",
+    topics: &[Topic::Value, Topic::Attribute],
+});
 
 impl Rule {
     pub const PAD_MODE: Rule = Rule(&Text {

@@ -151,7 +151,8 @@ def show(result):
     data_type, shape, elements = output
     return f"{said} {onnx.TensorProto.DataType.Name(data_type)} of shape {shape}: {elements!r}"
 {% else %}
-    return f"{said} {output.dtype} of shape {list(output.shape)}: {output.tolist()}"
+    # A list of no elements has as many lists in it as its dims say, which may be more than fit in memory.
+    return f"{said} {output.dtype} of shape {list(output.shape)}: {output.tolist() if output.size else []}"
 {% endif %}
 
 
