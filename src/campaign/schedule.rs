@@ -197,7 +197,9 @@ impl<'a> Scheduler<'a> {
         let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted.into_iter());
         let done = cases.members.iter().map(|_| None).collect();
         let mut way = Way { place, id, batches, doubtful: vec![], done, suspects: vec![] };
-        idle.into_iter().for_each(|case| self.keep(cases, &mut way, case, left_out(Gap::VastOutput)));
+        for case in idle {
+            self.keep(cases, &mut way, case, left_out(Gap::VastOutput));
+        }
         let mut known = Arc::default();
         loop {
             if self.stop.is_due() {

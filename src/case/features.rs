@@ -270,9 +270,9 @@ impl Features {
         let declared = if is_variadic { declared.max(case.operands.len()) } else { declared };
         let least = version.map_or(0, |version| version.input_counts().0);
         // Of the inputs of a list it does not matter which one it is.
-        let last = version.map_or(0, |version| version.inputs.len().saturating_sub(1));
+        let last_spec = version.map_or(0, |version| version.inputs.len().saturating_sub(1));
         for (place, operand) in case.operands.iter().enumerate().take(declared) {
-            let place = u8::try_from(if is_variadic { place.min(last) } else { place }).unwrap_or(u8::MAX);
+            let place = u8::try_from(if is_variadic { place.min(last_spec) } else { place }).unwrap_or(u8::MAX);
             match operand {
                 Some(operand) => operand_tags(&mut tags, place, case.is_data(place.into()), operand),
                 None => tags.push(Tag::Gap(place)),

@@ -288,7 +288,9 @@ impl<'d, 'u> Drawing<'d, 'u> {
         let places: Vec<usize> = (0..self.dims.len()).filter(|&place| self.dims[place] != 0).collect();
         let may_be_vast = self.aim == Aim::Valid && self.is_free && self.dims.contains(&0) && !places.is_empty();
         if may_be_vast && self.ratio(1, 8)? {
-            places.iter().for_each(|&place| self.dims[place] = 1);
+            for &place in &places {
+                self.dims[place] = 1;
+            }
             let place = self.choose(&places)?;
             self.dims[place] = self.choose(&[1 << 31, (1 << 32) + 1, (1 << 53) + 1, (1 << 53) + 2])?;
         }

@@ -93,18 +93,18 @@ impl Seen {
     fn with_sizes(&self, name: &str) -> Vec<(i64, i64)> {
         let numbers = self.numbers(name);
         let axes = if self.has("axes") { self.numbers("axes") } else { (0..self.rank()).collect() };
-        let size = |axis: i64| {
-            let axis = if axis < 0 { axis.saturating_add(self.rank()) } else { axis };
-            self.dims().get(usize::try_from(axis).ok()?).copied()
-        };
-        numbers.into_iter().zip(axes).filter_map(|(number, axis)| Some((number, size(axis)?))).collect()
+        numbers.into_iter().zip(axes).filter_map(|(number, axis)| Some((number, self.size_at(axis)?))).collect()
+    }
+
+    /// The size of an axis, which counts from the back when negative.
+    fn size_at(&self, axis: i64) -> Option<i64> {
+        let place = if axis < 0 { axis.saturating_add(self.rank()) } else { axis };
+        self.dims().get(usize::try_from(place).ok()?).copied()
     }
 
     /// The size of the axis that an attribute `axis` names.
     fn size_at_axis(&self) -> Option<i64> {
-        let axis = self.numbers("axis").first().copied().unwrap_or(0);
-        let axis = if axis < 0 { axis.saturating_add(self.rank()) } else { axis };
-        self.dims().get(usize::try_from(axis).ok()?).copied()
+        self.size_at(self.numbers("axis").first().copied().unwrap_or(0))
     }
 
     /// Whether one of the indices along the axis stands so to the size there.
@@ -119,11 +119,7 @@ impl Seen {
         if pads.len() != 2 * axes.len() {
             return vec![];
         }
-        let size = |axis: i64| {
-            let axis = if axis < 0 { axis.saturating_add(self.rank()) } else { axis };
-            self.dims().get(usize::try_from(axis).ok()?).copied()
-        };
-        let pair = |(place, &axis): (usize, &i64)| Some((pads[place], pads[place + axes.len()], size(axis)?));
+        let pair = |(place, &axis): (usize, &i64)| Some((pads[place], pads[place + axes.len()], self.size_at(axis)?));
         axes.iter().enumerate().filter_map(pair).collect()
     }
 
@@ -556,7 +552,7 @@ impl Seen {
         self.dims().iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).product()
     }
 
-    /// The last dim of the indices of a GatherND.
+    /// The last dim of the indices of a `GatherND`.
     fn tuple(&self) -> Option<i64> {
         self.call.operand("indices")?.dims.last().copied()
     }
