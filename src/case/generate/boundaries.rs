@@ -89,11 +89,18 @@ impl Seen {
         self.any(name, |number| i32::try_from(number).is_err() && holds(i64::from(number as i32)))
     }
 
+    /// The axes that are given, or else all of them.
+    fn axes(&self) -> Vec<i64> {
+        self.call.numbers_of("axes").unwrap_or_else(|| (0..self.rank()).collect())
+    }
+
     /// Each number of a list with the size of the axis that it is for, where axes are given or are all of them.
     fn with_sizes(&self, name: &str) -> Vec<(i64, i64)> {
-        let numbers = self.numbers(name);
-        let axes = if self.has("axes") { self.numbers("axes") } else { (0..self.rank()).collect() };
-        numbers.into_iter().zip(axes).filter_map(|(number, axis)| Some((number, self.size_at(axis)?))).collect()
+        self.numbers(name)
+            .into_iter()
+            .zip(self.axes())
+            .filter_map(|(number, axis)| Some((number, self.size_at(axis)?)))
+            .collect()
     }
 
     /// The size of an axis, which counts from the back when negative.
@@ -115,7 +122,7 @@ impl Seen {
     /// The pads of each axis, with its size.
     fn pads(&self) -> Vec<(i64, i64, i64)> {
         let pads = [self.numbers("pads"), self.numbers("paddings")].concat();
-        let axes = if self.has("axes") { self.numbers("axes") } else { (0..self.rank()).collect() };
+        let axes = self.axes();
         if pads.len() != 2 * axes.len() {
             return vec![];
         }
