@@ -80,6 +80,7 @@ fn every_known_issue_has_a_signature_of_its_own_and_a_cause() {
     assert_eq!(signatures.len(), ledger.known().count(), "a signature stands there twice");
     let ids: BTreeSet<_> = ledger.causes.iter().map(|cause| &cause.id).collect();
     assert_eq!(ids.len(), ledger.causes.len(), "a cause has the name of another");
+    assert!(!ids.contains(&String::new()), "a cause has no name");
     let texts: BTreeSet<_> = ledger.causes.iter().map(|cause| (&cause.explanation, cause.state.to_string())).collect();
     assert_eq!(texts.len(), ledger.causes.len(), "two causes have the same explanation: they are one");
     let is_unwritten =

@@ -250,7 +250,9 @@ fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination)
         return None;
     }
     let truncated = generated.case.truncated().into_iter();
-    let asked: Vec<Expectation> = truncated.map(|case| Generated::given(case).expectation).collect();
+    let asked = truncated.map(|case| Generated::given(case).expectation);
+    // Whatever is done with what is not judged, it explains nothing.
+    let asked: Vec<Expectation> = asked.filter(|asked| !asked.is_beyond_judging()).collect();
     let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
     let residues: Residues = (0..ids.len()).map(residue).collect();
     residues.iter().any(Option::is_some).then_some(residues)

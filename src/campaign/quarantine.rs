@@ -1,10 +1,10 @@
 //! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
 //!
-//! The first such case is reduced at once, a graph to one of its nodes if that does it alone, and what is left of it is executed
-//! with all of its time, alone in a new process. If that ends the process in the same way, its features are known. From then on a
-//! case of the same operator with these features, or a graph with such a node, is executed only as long as such cases take little
-//! of the time, with a short limit; the rest is left out, and counted as such. A runtime whose process most jobs end is left out
-//! altogether.
+//! The first such case is executed with all of its time, alone in a new process. If that ends the process in the same way, the
+//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known. From
+//! then on a case of the same operator with these features, or a graph with such a node, is executed only as long as such cases
+//! take little of the time, with a short limit; the rest is left out, and counted as such. A runtime whose process most jobs end
+//! is left out altogether.
 
 use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -90,20 +90,27 @@ impl Quarantine {
         }
     }
 
-    /// Reduces a case that ended the process of a runtime, and keeps what it is reduced to if that does so in a new process too:
-    /// it comes with what is proven. What is known already, or was learnt meanwhile, is given back as it is.
+    /// Reduces a case that ended the process of a runtime, and keeps what it is reduced to: it comes with what is proven. What is
+    /// known already, or was learnt meanwhile, is given back as it is.
+    ///
+    /// # Errors
+    /// The execution of the case alone in a new process, if that does something else.
     pub(super) fn look_into(
         &self,
-        case: &Case,
+        whole: &Case,
         outcome: &Outcome,
         runtime: &mut dyn Runtime,
         stop: &Stop,
-    ) -> Option<(Proven, Option<(Case, Execution)>)> {
+    ) -> Result<(Proven, Option<(Case, Execution)>), Execution> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        let features = Features::of(case);
-        if let Some(proven) = self.known().like(&release, case, || &features) {
-            return Some((proven.clone(), None));
+        let features = Features::of(whole);
+        if let Some(proven) = self.known().like(&release, whole, || &features) {
+            return Ok((proven.clone(), None));
+        }
+        let alone = execute_once(runtime, &job(whole));
+        if alone.outcome != *outcome {
+            return Err(alone);
         }
         let began = Instant::now();
         let is_over = || began.elapsed() >= REDUCING || stop.is_due();
@@ -111,29 +118,36 @@ impl Quarantine {
             let executions = runtime.execute_all(&[&job(case)]).concat();
             executions.first().is_some_and(|execution| execution.outcome == *outcome)
         };
-        let node = nodes_alone(case).into_iter().find(|node| !is_over() && ends_it(node));
-        let case = node.as_ref().unwrap_or(case);
+        let node = nodes_alone(whole).into_iter().find(|node| !is_over() && ends_it(node));
+        let case = node.as_ref().unwrap_or(whole);
         let features = Features::of(case);
+        // Here a case has less time than when what it is reduced to is executed again. A number that decides how long it takes
+        // would be reduced to one that takes just too long here, and not there.
+        let takes_long = matches!(outcome, Outcome::TimedOut | Outcome::OutOfMemory);
+        let large = |case: &Case| case.single().filter(|_| takes_long).map(|single| single.large_numbers());
+        let as_large = large(case);
         let mut first = |candidates: &[Case]| {
             // A case with something special of its own would be like fewer cases, and not more.
             let is_less = |candidate: &Case| Features::of(candidate).are_within(&features);
             let is_judged = |candidate: &Case| !candidate.expectation(&candidate.tensors()).is_beyond_judging();
-            let may_do = |candidate: &Case| is_less(candidate) && is_judged(candidate) && !is_over();
+            let may_do = |candidate: &Case| {
+                is_less(candidate) && large(candidate) == as_large && is_judged(candidate) && !is_over()
+            };
             candidates.iter().position(|candidate| may_do(candidate) && ends_it(candidate))
         };
-        let case = shrink::from_simplest(case, &mut first);
-        let execution = execute_once(runtime, &job(&case));
-        if execution.outcome != *outcome || stop.is_due() {
-            return None;
-        }
+        let reduced = shrink::from_simplest(case, &mut first);
+        let again = execute_once(runtime, &job(&reduced));
+        let (case, execution) =
+            if again.outcome == *outcome { (reduced, again) } else { (whole.clone(), alone.clone()) };
         let Judgement::Wrong(found) = judge_one(&Generated::given(case.clone()).expectation, &execution) else {
-            return None;
+            return Err(alone);
         };
-        let mismatch = Mismatch::all(case.subject(), None, runtime.id(), &execution, &found).into_iter().next()?;
+        let mismatches = Mismatch::all(case.subject(), None, runtime.id(), &execution, &found);
+        let Some(mismatch) = mismatches.into_iter().next() else { return Err(alone) };
         let trigger = Trigger::new(mismatch, Features::of(&case));
         let proven = Proven { trigger, message: execution.message.clone() };
         Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
-        Some((proven, Some((case, execution))))
+        Ok((proven, Some((case, execution))))
     }
 }
 
@@ -199,4 +213,47 @@ impl Budget {
 /// The execution of a case that a runtime is not given.
 pub(super) fn left_out(gap: Gap) -> Execution {
     Execution::without_answer(Outcome::Unsupported(gap), String::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What takes its time for each of the dims: 2^31 are too many, and where there is less time 2^24.
+    struct Slow(RuntimeId);
+
+    impl Slow {
+        fn is_in_time(limit: i64, job: &Job) -> Execution {
+            let dims = job.feeds(0).flat_map(|(_, tensor)| tensor.dims().to_vec());
+            let outcome = if dims.max() < Some(limit) { Outcome::Answer(vec![]) } else { Outcome::TimedOut };
+            Execution { outcome, message: String::new(), phrase: String::new(), declared: None }
+        }
+    }
+
+    impl Runtime for Slow {
+        fn id(&self) -> &RuntimeId {
+            &self.0
+        }
+
+        fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
+            done(Slow::is_in_time(1 << 31, job));
+        }
+
+        fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
+            jobs.iter().map(|job| vec![Slow::is_in_time(1 << 24, job)]).collect()
+        }
+    }
+
+    #[test]
+    fn what_takes_long_is_reduced_to_what_takes_as_long() {
+        let mut slow = Slow(crate::runtime::planted::without_faults().unwrap().id().clone());
+        let quarantine = Quarantine::new(1, &[]);
+        let case: Case = "Transpose@26 perm=[1,0,2] uint16[4611686018427387904,0,3]:special".parse().unwrap();
+        let found = quarantine.look_into(&case, &Outcome::TimedOut, &mut slow, &Stop::default());
+        let (reduced, _) = found.unwrap().1.unwrap();
+        assert_eq!(reduced.to_string(), "Transpose@28 float[4611686018427387904,0]");
+        let is_known = |line: &str| quarantine.has(&[slow.0.clone()], &line.parse().unwrap());
+        assert!(is_known("Transpose@13 int8[2147483648,0]:initializer"));
+        assert!(!is_known("Transpose@13 int8[2147483647,0]:initializer"));
+    }
 }

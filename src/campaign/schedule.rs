@@ -295,11 +295,12 @@ impl<'a> Scheduler<'a> {
         };
         let member = &cases.members[case];
         match quarantine.look_into(&member.generated.case, &seen.outcome, runtime, &self.stop) {
-            Some((Proven { trigger, message }, new)) if trigger.mismatch.reaction == reaction(&seen.outcome) => {
+            Ok((Proven { trigger, message }, new)) if trigger.mismatch.reaction == reaction(&seen.outcome) => {
                 self.reduced.extend(new.map(|(case, execution)| Reduced { place, case, execution }));
                 if message.is_empty() { seen } else { Execution { message, ..seen } }
             }
-            _ => execute_once(runtime, cases.job(&Batch::alone(case))),
+            Ok(_) => execute_once(runtime, cases.job(&Batch::alone(case))),
+            Err(alone) => alone,
         }
     }
 

@@ -89,6 +89,8 @@ pub enum Tag {
     Choice(&'static str, &'static str),
     /// An entry of an operand other than the data and the target shape.
     Entry(u8, Size),
+    /// Sizes in such an operand multiply to 2^40 and more, though none of them is vast.
+    VastProduct(u8),
     /// Such an operand is empty.
     NoEntries(u8),
     /// A number is twice in a list of axes.
@@ -339,6 +341,9 @@ impl Features {
             };
             let sizes = numbers.iter().map(size).filter(|size| !matches!(size, Size::One | Size::Many));
             tags.extend(sizes.map(|size| Tag::Entry(place, size)));
+            if case.role(place.into()) == Role::Sizes && is_vast_product(&numbers) {
+                tags.push(Tag::VastProduct(place));
+            }
             if numbers.is_empty() {
                 tags.push(Tag::NoEntries(place));
             }
@@ -518,6 +523,7 @@ impl Tag {
             | Tag::OperandRank(place)
             | Tag::Contents(place)
             | Tag::Entry(place, _)
+            | Tag::VastProduct(place)
             | Tag::NoEntries(place)
             | Tag::Passed(place) => Some(place.into()),
             Tag::Scalar | Tag::ZeroMoved => Some(0),
@@ -550,6 +556,13 @@ fn operand_tags(tags: &mut Vec<Tag>, place: u8, is_data: bool, operand: &Operand
     if operand.dims.len() != 1 {
         tags.push(Tag::OperandRank(place));
     }
+}
+
+/// Whether numbers, none of which is vast, multiply to 2^40 and more.
+fn is_vast_product(numbers: &[i64]) -> bool {
+    let is_vast = |&number: &i64| matches!(Size::of(number), Size::Vast | Size::VeryNegative);
+    let product = numbers.iter().fold(1_u64, |product, number| product.saturating_mul(number.unsigned_abs()));
+    !numbers.iter().any(is_vast) && product >= 1 << 40
 }
 
 fn target_tags(tags: &mut Vec<Tag>, target: &[i64]) {
@@ -619,6 +632,7 @@ impl fmt::Display for Tag {
             Tag::Value(name, size) => write!(f, "{name}:{size}"),
             Tag::Choice(name, text) => write!(f, "{name}:{text}"),
             Tag::Entry(place, size) => write!(f, "operand{place}:entry-{size}"),
+            Tag::VastProduct(place) => write!(f, "operand{place}:vast-product"),
             Tag::NoEntries(place) => write!(f, "operand{place}:empty"),
             Tag::AxisTwice => f.write_str("axis-twice"),
             Tag::Outputs => f.write_str("outputs"),
@@ -677,6 +691,12 @@ mod tests {
         assert_eq!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@25 axis=1 float[7,11]"));
         assert_eq!(features("Reshape@26 float[2,3] int64[1]{6}"), features("Reshape@25 float[5,1] int64[1]{5}"));
         assert_ne!(features("Flatten@26 axis=1 float[2,3]"), features("Flatten@26 axis=-1 float[2,3]"));
+        let tile = |repeats: &str| features(&format!("Tile@26 float[1,1] int64[2]{{{repeats}}}")).to_string();
+        assert_eq!(tile("2147483647,2147483647"), "operand1:vast-product rank>=2");
+        assert_eq!(
+            (tile("3,2147483648"), tile("3,2147483647")),
+            ("operand1:entry-vast rank>=2".into(), "rank>=2".into())
+        );
     }
 
     #[test]

@@ -165,6 +165,26 @@ impl Single {
         }
     }
 
+    /// The dims, and the numbers of attributes and parameters, that are so large that work for each of them may take long: 2^20
+    /// and beyond, either way, in order.
+    pub fn large_numbers(&self) -> Vec<i64> {
+        const LARGE: u64 = 1 << 20;
+        let of_attributes = self.attributes.iter().flat_map(|attribute| match &attribute.value {
+            AttributeValue::Int(number) => std::slice::from_ref(number),
+            AttributeValue::Ints(numbers) => numbers,
+            AttributeValue::Float(_) | AttributeValue::String(_) | AttributeValue::Tensor(_) => &[],
+        });
+        let operands = self.operands.iter().enumerate().filter_map(|(place, operand)| Some((place, operand.as_ref()?)));
+        let of_operands = operands.flat_map(|(place, operand)| {
+            let numbers = if self.is_data(place) { None } else { operand.numbers() };
+            operand.dims.iter().copied().chain(numbers.unwrap_or_default())
+        });
+        let mut large: Vec<i64> = of_attributes.copied().chain(of_operands).collect();
+        large.retain(|number| number.unsigned_abs() >= LARGE);
+        large.sort_unstable();
+        large
+    }
+
     /// What the values of an operand are: those of one beyond what the operator declares are data.
     pub fn role(&self, place: usize) -> Role {
         self.version().and_then(|version| version.input(place)).map_or(Role::Data, |spec| spec.role)

@@ -10,8 +10,9 @@ use crate::model::Job;
 use crate::runtime::planted::{
     Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
 };
-use crate::runtime::{self, Execution, OpenError, Runtime, Stop};
+use crate::runtime::{self, Execution, OpenError, Outcome, Runtime, Stop};
 use crate::tensor::ElementType;
+use crate::verdict::Discrepancy;
 
 fn with_faults(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     Ok(vec![runtime::planted::with_faults(faults)?])
@@ -82,6 +83,18 @@ fn a_truncated_target_is_one_finding_however_it_shows() {
     let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
     assert_eq!(signatures, ["planted | Reshape | truncates | target-vast !operand0:in-model !operand1:in-model"]);
     assert!(found[0].count > 20, "{} mismatches", found[0].count);
+}
+
+#[test]
+fn time_that_runs_out_is_not_explained_by_truncation_to_what_is_not_judged() {
+    fn takes_all_time(_: &Job, execution: &mut Execution) {
+        execution.outcome = Outcome::TimedOut;
+    }
+    // 2^60 elements, of which 2^31 - 1 would be left: some machine has the memory for these.
+    let case: Case = "ConstantOfShape@28 int64[1]{1152921506754330623}".parse().unwrap();
+    let mut probe = Probe::new(with_faults(&[takes_all_time]).unwrap());
+    let sighting = probe.look(&case, "planted").unwrap();
+    assert_eq!(sighting.configurations[0].1[0].discrepancies, [Discrepancy::Exhaustion]);
 }
 
 #[test]

@@ -519,6 +519,7 @@ pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<
         if u.ratio(1, 16)? {
             let place = u.choose_index(dims.len())?;
             dims[place] = *u.choose(&LARGE)?;
+            leave_room(&mut dims, place);
         }
         // A zero at the front, at the end, or anywhere; then perhaps a second one.
         for _ in 0..=u.int_in_range(0_u8..=1)? {
@@ -530,7 +531,17 @@ pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<
     Ok(dims)
 }
 
-/// Sizes whose product with others passes 16 bits, and stays far below 59 bits: beside a 0 only.
+/// Makes sizes beside a large one 1 where all would multiply to more than 2^21. Runtimes go over the sizes before a 0 though there
+/// is nothing to move: more would be neither quick nor endless, and one such case take as long as a thousand others.
+fn leave_room(dims: &mut [i64], large: usize) {
+    let mut room = (1 << 21) / dims[large];
+    for (_, dim) in dims.iter_mut().enumerate().filter(|&(place, _)| place != large) {
+        *dim = if *dim > room { 1 } else { *dim };
+        room /= *dim;
+    }
+}
+
+/// Sizes that pass 16 bits, and whose product with others stays far below 59 bits: beside a 0 only.
 pub(super) const LARGE: [i64; 6] = [65_537, 70_000, 99_991, 131_072, 1 << 20, (1 << 20) - 3];
 
 /// Primes and products of them past 128.

@@ -22,7 +22,7 @@ pub struct Execution {
     pub declared: Option<Arc<[Declaration]>>,
 }
 
-/// What came of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
+/// The result of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     Answer(Vec<Output>),

@@ -70,7 +70,17 @@ const PHRASES: &[Phrase] = {
         (&["Can't translate slice"], Refused(Reason::Value)),
         (&["Invalid slicing range"], Refused(Reason::Value)),
         (&["Invalid range", "for slicing"], Refused(Reason::Value)),
+        (&["`start <= end`"], Refused(Reason::Value)),
+        (&["`end <= len`"], Refused(Reason::Value)),
+        (&["`start + len == end`"], Refused(Reason::Value)),
         (&["running pass PushSliceUp"], Refused(Reason::Optimization)),
+        (&["Symbol <", "points to an invalid"], Refused(Reason::Symbol)),
+        (&["expected attribute '"], Refused(Reason::Attribute)),
+        // Pad and Tile have no kernel for these.
+        (&["Bool is not a number"], Unsupported(Gap::ElementType)),
+        (&["String is not a number"], Unsupported(Gap::ElementType)),
+        (&["doesn't implement num_traits::Zero"], Unsupported(Gap::ElementType)),
+        (&["Unsupported operator set"], Unsupported(Gap::Kernel)),
         (&["Clashing resolution for expression"], Refused(Reason::Inference)),
         (&["Impossible to unify", "Sym("], Refused(Reason::Inference)),
         // Of operators that are replayed again. They come last, so that nothing above is read otherwise.

@@ -70,6 +70,10 @@ fn fit_sizes(d: &mut Drawing, axis: usize) -> Result<()> {
         Aim::Break(Rule::CONCAT_OTHER_RANK | Rule::CONCAT_OTHER_DIMS) if d.dims.contains(&0) => {
             d.dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
         }
+        // What is taken for a fit would have as many elements as the large size asks for.
+        Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild => {
+            d.dims.iter_mut().filter(|dim| **dim > MAX_DRAWN).for_each(|dim| *dim = 1);
+        }
         Aim::Break(Rule::CONCAT_DIM_RANGE) => {
             d.dims.iter_mut().for_each(|dim| *dim = 1);
             d.dims[axis] = d.choose(&[1 << 62, i64::MAX, i64::MAX - 1])?;
@@ -106,7 +110,8 @@ fn others(d: &mut Drawing, axis: usize) -> Result<Vec<Vec<i64>>> {
     };
     let mut others = Vec::new();
     for _ in 0..count {
-        let large = if room > LARGE[2] { d.choose(&LARGE)? } else { room };
+        let may_be_large = room > LARGE[2] && !matches!(d.aim, Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild);
+        let large = if may_be_large { d.choose(&LARGE)? } else { room.min(MAX_DRAWN) };
         let size = d.choose(&[1, 2, 0, 3, own, 5, 1, 8, 16, 31, large])?.min(room);
         room -= size;
         let mut dims = d.dims.clone();
