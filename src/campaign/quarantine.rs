@@ -131,7 +131,7 @@ impl Quarantine {
             let is_less = |candidate: &Case| Features::of(candidate).are_within(&features);
             let is_judged = |candidate: &Case| !candidate.expectation(&candidate.tensors()).is_beyond_judging();
             let may_do = |candidate: &Case| {
-                is_less(candidate) && large(candidate) == as_large && is_judged(candidate) && !is_over()
+                !is_over() && is_less(candidate) && large(candidate) == as_large && is_judged(candidate)
             };
             candidates.iter().position(|candidate| may_do(candidate) && ends_it(candidate))
         };
@@ -223,10 +223,10 @@ mod tests {
     struct Slow(RuntimeId);
 
     impl Slow {
-        fn is_in_time(limit: i64, job: &Job) -> Execution {
+        fn execution(limit: i64, job: &Job) -> Execution {
             let dims = job.feeds(0).flat_map(|(_, tensor)| tensor.dims().to_vec());
             let outcome = if dims.max() < Some(limit) { Outcome::Answer(vec![]) } else { Outcome::TimedOut };
-            Execution { outcome, message: String::new(), phrase: String::new(), declared: None }
+            Execution::without_answer(outcome, String::new())
         }
     }
 
@@ -236,11 +236,11 @@ mod tests {
         }
 
         fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
-            done(Slow::is_in_time(1 << 31, job));
+            done(Slow::execution(1 << 31, job));
         }
 
         fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
-            jobs.iter().map(|job| vec![Slow::is_in_time(1 << 24, job)]).collect()
+            jobs.iter().map(|job| vec![Slow::execution(1 << 24, job)]).collect()
         }
     }
 

@@ -169,17 +169,13 @@ impl Single {
     /// and beyond, either way, in order.
     pub fn large_numbers(&self) -> Vec<i64> {
         const LARGE: u64 = 1 << 20;
-        let of_attributes = self.attributes.iter().flat_map(|attribute| match &attribute.value {
-            AttributeValue::Int(number) => std::slice::from_ref(number),
-            AttributeValue::Ints(numbers) => numbers,
-            AttributeValue::Float(_) | AttributeValue::String(_) | AttributeValue::Tensor(_) => &[],
-        });
+        let of_attributes = self.attributes.iter().filter_map(|attribute| self.numbers_of(&attribute.name)).flatten();
         let operands = self.operands.iter().enumerate().filter_map(|(place, operand)| Some((place, operand.as_ref()?)));
         let of_operands = operands.flat_map(|(place, operand)| {
-            let numbers = if self.is_data(place) { None } else { operand.numbers() };
+            let numbers = operand.numbers().filter(|_| !self.is_data(place));
             operand.dims.iter().copied().chain(numbers.unwrap_or_default())
         });
-        let mut large: Vec<i64> = of_attributes.copied().chain(of_operands).collect();
+        let mut large: Vec<i64> = of_attributes.chain(of_operands).collect();
         large.retain(|number| number.unsigned_abs() >= LARGE);
         large.sort_unstable();
         large

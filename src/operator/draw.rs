@@ -535,7 +535,8 @@ pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<
 /// is nothing to move: more would be neither quick nor endless, and one such case take as long as a thousand others.
 fn leave_room(dims: &mut [i64], large: usize) {
     let mut room = (1 << 21) / dims[large];
-    for (_, dim) in dims.iter_mut().enumerate().filter(|&(place, _)| place != large) {
+    let (before, rest) = dims.split_at_mut(large);
+    for dim in before.iter_mut().chain(&mut rest[1..]) {
         *dim = if *dim > room { 1 } else { *dim };
         room /= *dim;
     }

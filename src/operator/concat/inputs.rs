@@ -71,7 +71,7 @@ fn fit_sizes(d: &mut Drawing, axis: usize) -> Result<()> {
             d.dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
         }
         // What is taken for a fit would have as many elements as the large size asks for.
-        Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild => {
+        _ if may_misfit(d.aim) => {
             d.dims.iter_mut().filter(|dim| **dim > MAX_DRAWN).for_each(|dim| *dim = 1);
         }
         Aim::Break(Rule::CONCAT_DIM_RANGE) => {
@@ -83,6 +83,11 @@ fn fit_sizes(d: &mut Drawing, axis: usize) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// Whether an input may be drawn that does not fit, beside one without elements.
+fn may_misfit(aim: Aim) -> bool {
+    matches!(aim, Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild)
 }
 
 /// One of the places of a dim that is not that of the axis.
@@ -110,7 +115,7 @@ fn others(d: &mut Drawing, axis: usize) -> Result<Vec<Vec<i64>>> {
     };
     let mut others = Vec::new();
     for _ in 0..count {
-        let may_be_large = room > LARGE[2] && !matches!(d.aim, Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild);
+        let may_be_large = room > LARGE[2] && !may_misfit(d.aim);
         let large = if may_be_large { d.choose(&LARGE)? } else { room.min(MAX_DRAWN) };
         let size = d.choose(&[1, 2, 0, 3, own, 5, 1, 8, 16, 31, large])?.min(room);
         room -= size;
