@@ -30,7 +30,7 @@ const FIXED: &[&str] = &[
 const WRONG_OTHERWISE: &[&str] = &["tract-axis-ops-no-group-panic", "tract-shape-start-past-rank"];
 
 /// Issues whose model the text syntax of ONNX cannot express.
-const WITHOUT_TEXT: &[&str] = &["tract-constants-merged"];
+const WITHOUT_TEXT: &[&str] = &[];
 
 /// What no maintainer of another project knows.
 const TERMS: &[&str] = &[

@@ -123,7 +123,7 @@ impl Quarantine {
         let features = Features::of(case);
         // Here a case has less time than when what it is reduced to is executed again. A number that decides how long it takes
         // would be reduced to one that takes just too long here, and not there.
-        let takes_long = matches!(outcome, Outcome::TimedOut | Outcome::OutOfMemory);
+        let takes_long = outcome.is_exhaustion();
         let large = |case: &Case| case.single().filter(|_| takes_long).map(|single| single.large_numbers());
         let as_large = large(case);
         let mut first = |candidates: &[Case]| {

@@ -404,8 +404,7 @@ impl Pair {
     /// Whether a release in one configuration gives no answer in time, or takes all of its memory on the way.
     fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
         let job = model::job(&generated.case, &generated.tensors);
-        let outcome = execute_once(self.releases[side][index].as_mut(), &job).outcome;
-        matches!(outcome, Outcome::TimedOut | Outcome::OutOfMemory)
+        execute_once(self.releases[side][index].as_mut(), &job).outcome.is_exhaustion()
     }
 
     /// The places of the configurations.

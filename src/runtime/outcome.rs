@@ -220,7 +220,12 @@ impl Execution {
 impl Outcome {
     /// Whether the process of the runtime ended, or was of no more use.
     pub const fn ends_process(&self) -> bool {
-        matches!(self, Outcome::Crashed { .. } | Outcome::TimedOut | Outcome::OutOfMemory | Outcome::Garbled)
+        self.is_exhaustion() || matches!(self, Outcome::Crashed { .. } | Outcome::Garbled)
+    }
+
+    /// Whether it took all of its time or memory. Which of the two comes to its end first differs from run to run.
+    pub const fn is_exhaustion(&self) -> bool {
+        matches!(self, Outcome::TimedOut | Outcome::OutOfMemory)
     }
 }
 

@@ -261,7 +261,7 @@ impl Execution {
     }
 }
 
-/// Equal outcomes, with the runtimes that had them.
+/// Equal outcomes, with the runtimes that had them. To run out of time is to run out of memory.
 #[derive(Debug)]
 pub struct OutcomeClass<'a> {
     pub outcome: &'a Outcome,
@@ -275,10 +275,12 @@ pub struct OutcomeClass<'a> {
 pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeClass<'a>> {
     let mut classes: Vec<OutcomeClass<'a>> = Vec::new();
     for (index, (_, execution)) in results.iter().enumerate() {
-        match classes.iter_mut().find(|class| *class.outcome == execution.outcome) {
+        let outcome = &execution.outcome;
+        let is_like = |other: &Outcome| other == outcome || other.is_exhaustion() && outcome.is_exhaustion();
+        match classes.iter_mut().find(|class| is_like(class.outcome)) {
             Some(class) => class.members.push(index),
             None => classes.push(OutcomeClass {
-                outcome: &execution.outcome,
+                outcome,
                 message: &execution.message,
                 members: vec![index],
             }),
@@ -475,5 +477,13 @@ mod tests {
         let results = [(&a, &first), (&b, &third), (&c, &second)];
         let members: Vec<Vec<usize>> = classes(&results).into_iter().map(|class| class.members).collect();
         assert_eq!(members, [vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn out_of_time_and_out_of_memory_are_one_class() {
+        let (a, b) = (id("a", ""), id("b", ""));
+        let [time, memory] =
+            [Outcome::TimedOut, Outcome::OutOfMemory].map(|outcome| Execution::without_answer(outcome, String::new()));
+        assert_eq!(classes(&[(&a, &time), (&b, &memory)]).len(), 1);
     }
 }
