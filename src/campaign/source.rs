@@ -44,7 +44,8 @@ impl Stream {
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.is_of(case));
-        Stream { catalogue: first.chain(listed).collect(), generator, seed, row: ROW, nodes: Nodes::ONE }
+        let catalogue = first.chain(listed).chain(generator.cells()).collect();
+        Stream { catalogue, generator, seed, row: ROW, nodes: Nodes::ONE }
     }
 
     /// The same where each case is drawn with a model of its own.

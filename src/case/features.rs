@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::mem;
 
 use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring, has_twice};
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role, Version};
@@ -403,14 +404,22 @@ impl Features {
         node.into_iter().find(has_all).cloned().unwrap_or(self)
     }
 
-    /// Those of one node, without what the features of a case have beyond some words.
+    /// Those of one node, in one run or several, without what the features of a case have beyond some words.
     #[must_use]
     pub fn as_written(mut self, case: &Features, words: &[String]) -> Features {
-        if self.graph.is_none() {
-            self.tags.retain(|tag| !case.tags.contains(tag) || words.contains(&tag.to_string()));
-            if !words.contains(&rank_word(case.rank)) {
-                self.rank = 1;
+        match (&mut self.graph, &case.graph) {
+            (None, None) => {}
+            (Some(own), Some(other)) if own.nodes.len() == 1 && other.nodes.len() == 1 => {
+                let (node, name) = (&mut own.nodes[0], &other.names()[0]);
+                let of_node = |word: &String| Some(word.strip_prefix(name)?.strip_prefix('/')?.to_owned());
+                let words: Vec<String> = words.iter().filter_map(of_node).collect();
+                node.features = mem::take(&mut node.features).as_written(&other.nodes[0].features, &words);
             }
+            _ => return self,
+        }
+        self.tags.retain(|tag| !case.tags.contains(tag) || words.contains(&tag.to_string()));
+        if !words.contains(&rank_word(case.rank)) {
+            self.rank = 1;
         }
         self
     }

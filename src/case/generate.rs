@@ -11,13 +11,14 @@ mod mutate_graph;
 use std::ops::{Range, RangeInclusive};
 
 use arbitrary::{Arbitrary, Unstructured};
+use graph::Callee;
 pub use graph::Nodes;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Case, Contents, Declared, Operand, Single, Wiring};
-use crate::operator::{Aim, DEFAULT_OPERATORS, Data, Drawn, Expectation, Given, Operator, Rule};
-use crate::tensor::Tensor;
+use crate::operator::{Aim, DEFAULT_OPERATORS, Data, Drawn, Expectation, Given, Operator, Rule, dims};
+use crate::tensor::{ElementType, Tensor};
 
 /// What a case is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,29 +111,68 @@ impl Generator {
             }
             _ => Intent::Wild,
         };
-        let Drawn { attributes, inputs, outputs } = operator.draw(u, version, intent.aim(), None)?;
-        let operands = inputs.into_iter().map(|input| input.map(|input| operand(u, input)).transpose());
-        let operands = operands.collect::<arbitrary::Result<_>>()?;
-        let mut case = Case::from(Single { operator, opset, attributes, operands, outputs });
-        let tensors = case.tensors();
-        let mut expectation = case.expectation(&tensors);
-        // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
-        if expectation.rule() == Some(Rule::UNRANKED) && u.ratio(3, 4)? {
-            for operand in case.sources.iter_mut().filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked))
-            {
-                operand.wiring = Wiring::Input(Declared::Symbolic);
-            }
-            expectation = case.expectation(&tensors);
-        }
-        // A version of which the texts say nothing that holds is drawn like a valid one too.
-        let intent = match (intent, &expectation) {
-            (Intent::Valid, Expectation::Unspecified { rule, .. }) => Intent::Rule(*rule),
-            _ => intent,
-        };
-        // Any other wiring that makes the model invalid is drawn like a valid one, and then it is what the case is for.
-        let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
-        Ok(Generated { case, intent, tensors, expectation })
+        single(u, (operator, version), opset, intent, None)
     }
+
+    /// A case for each cell of its operators (operator version and element type), valid where a valid one is drawn soon: the
+    /// same on every machine.
+    pub fn cells(&self) -> Vec<Case> {
+        let cells = self.versions().flat_map(|callee| callee.1.element_types.iter().map(move |&of| (callee, of)));
+        cells.filter_map(|(callee, element_type)| of_cell(callee, element_type)).collect()
+    }
+}
+
+/// The seed of the cases of cells.
+const CELLS: u64 = 0;
+
+/// How many cases are drawn for a cell until one is valid.
+const TRIES: u64 = 64;
+
+/// A case of a cell, if one is drawn soon: the first that is valid, or else the first.
+fn of_cell(callee: Callee, element_type: ElementType) -> Option<Case> {
+    let draw = |index| {
+        let bytes = entropy::<ENTROPY>(CELLS, index);
+        let u = &mut Unstructured::new(&bytes);
+        let data = Data { element_type, dims: dims(u).expect(ENOUGH) };
+        let opset = int(u, callee.0.opsets(callee.1)).expect(ENOUGH);
+        single(u, callee, opset, Intent::Valid, Some(data)).expect(ENOUGH)
+    };
+    let is_of_cell =
+        |generated: &Generated| generated.case.call().is_some_and(|call| call.element_type == Some(element_type));
+    let is_valid = |generated: &Generated| matches!(generated.expectation, Expectation::Defined(_));
+    let drawn = || (0..TRIES).map(draw).filter(is_of_cell);
+    drawn().find(is_valid).or_else(|| drawn().next()).map(|generated| generated.case)
+}
+
+/// A case of one node. Without data given, that is drawn as well.
+fn single(
+    u: &mut Unstructured,
+    (operator, version): Callee,
+    opset: u8,
+    intent: Intent,
+    data: Option<Data>,
+) -> arbitrary::Result<Generated> {
+    let Drawn { attributes, inputs, outputs } = operator.draw(u, version, intent.aim(), data)?;
+    let operands = inputs.into_iter().map(|input| input.map(|input| operand(u, input)).transpose());
+    let operands = operands.collect::<arbitrary::Result<_>>()?;
+    let mut case = Case::from(Single { operator, opset, attributes, operands, outputs });
+    let tensors = case.tensors();
+    let mut expectation = case.expectation(&tensors);
+    // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
+    if expectation.rule() == Some(Rule::UNRANKED) && u.ratio(3, 4)? {
+        for operand in case.sources.iter_mut().filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked)) {
+            operand.wiring = Wiring::Input(Declared::Symbolic);
+        }
+        expectation = case.expectation(&tensors);
+    }
+    // A version of which the texts say nothing that holds is drawn like a valid one too.
+    let intent = match (intent, &expectation) {
+        (Intent::Valid, Expectation::Unspecified { rule, .. }) => Intent::Rule(*rule),
+        _ => intent,
+    };
+    // Any other wiring that makes the model invalid is drawn like a valid one, and then it is what the case is for.
+    let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
+    Ok(Generated { case, intent, tensors, expectation })
 }
 
 impl<'a> Arbitrary<'a> for Case {

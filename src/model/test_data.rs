@@ -173,7 +173,8 @@ impl Folder {
     }
 }
 
-/// Writes a job in the layout, with the outputs that are to come of it if any are, each under the name of its graph output.
+/// Writes the last run of a job in the layout, with the outputs that are to come of it if any are, each under the name of its
+/// graph output.
 ///
 /// # Errors
 /// If a file cannot be written, or the job has no model.
@@ -183,7 +184,8 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     fs::create_dir_all(&data_set)?;
     let graph = ModelProto::decode(&job.model[..]).map_err(io::Error::other)?.graph.unwrap_or_default();
     let names = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).chain(repeat(""));
-    let inputs = job.feeds(0).map(|(name, tensor)| (INPUT, name, tensor));
+    let last = job.runs.len().saturating_sub(1);
+    let inputs = job.feeds(last).map(|(name, tensor)| (INPUT, name, tensor));
     let outputs = names.zip(outputs.unwrap_or_default()).map(|(name, tensor)| (OUTPUT, name, tensor));
     for numbered in [inputs.collect::<Vec<_>>(), outputs.collect()] {
         for (index, (kind, name, tensor)) in numbered.into_iter().enumerate() {

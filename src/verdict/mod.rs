@@ -279,11 +279,7 @@ pub fn classes<'a>(results: &[(&'a RuntimeId, &'a Execution)]) -> Vec<OutcomeCla
         let is_like = |other: &Outcome| other == outcome || other.is_exhaustion() && outcome.is_exhaustion();
         match classes.iter_mut().find(|class| is_like(class.outcome)) {
             Some(class) => class.members.push(index),
-            None => classes.push(OutcomeClass {
-                outcome,
-                message: &execution.message,
-                members: vec![index],
-            }),
+            None => classes.push(OutcomeClass { outcome, message: &execution.message, members: vec![index] }),
         }
     }
     classes

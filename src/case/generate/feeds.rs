@@ -98,6 +98,9 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         parameters.iter().all(|parameter| parameter.source != *source)
             && (case.nodes.len() == 1 || operand.element_type != ElementType::Int64)
     };
+    let data_inputs =
+        |node: usize| (0..case.nodes[node].inputs.len()).filter(move |&input| !case.is_parameter(node, input));
+    let has_several_data = (0..case.nodes.len()).any(|node| data_inputs(node).count() > 1);
     let mut fed = case.clone();
     for (_, Operand { dims, contents, wiring, .. }) in fed.sources.iter_mut().enumerate().filter(is_data) {
         let Wiring::Input(declared) = wiring else { continue };
@@ -110,7 +113,11 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
             *dims = if keeps_count { shuffled(u, dims)? } else { dims_of_rank(u, rank, most)? };
         }
     }
-    let is_small = |data: &Operand| product(data.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into());
+    // Where data has to fit other data, what is taken for a fit would have as many elements as a large size asks for.
+    let is_small = |data: &Operand| {
+        product(data.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into())
+            && !(has_several_data && data.dims.iter().any(|dim| *dim > MAX_DRAWN))
+    };
     if !(has_same_symbols(case, &fed) && fed.sources.iter().all(is_small)) {
         fed.sources.clone_from(&case.sources);
     }
@@ -155,7 +162,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
             fed.sources[*source] = Operand { wiring, ..Operand::vector(&numbers) };
         }
     }
-    if !has_same_symbols(case, &fed) {
+    if !(has_same_symbols(case, &fed) && fed.sources.iter().all(is_small)) {
         fed.sources.clone_from(&case.sources);
     }
     Ok(fed)

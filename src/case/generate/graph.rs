@@ -96,7 +96,7 @@ impl From<Nodes> for (u8, u8) {
 }
 
 /// An operator in the version of the opset.
-type Callee = (&'static Operator, &'static Version);
+pub(super) type Callee = (&'static Operator, &'static Version);
 
 impl Generator {
     /// Graph `index` of the stream of a seed, of so many nodes: the same on every machine.
@@ -142,7 +142,7 @@ impl Generator {
         Rule::all().filter(|rule| !rule.is_on_the_graph() && can_be_broken.contains(rule)).collect()
     }
 
-    fn versions(&self) -> impl Iterator<Item = Callee> {
+    pub(super) fn versions(&self) -> impl Iterator<Item = Callee> {
         self.operators.iter().flat_map(|&operator| operator.versions.iter().map(move |version| (operator, version)))
     }
 
