@@ -17,13 +17,14 @@ pub trait Source: Sync {
 /// The number of cases in a row: those of a row may have one model, so a shard is given whole rows.
 const ROW: u64 = 32;
 
-/// The catalogue of edge cases, and then what a seed gives, without end.
+/// The catalogue of edge cases, a case for each cell, and then what a seed gives, without end.
 ///
 /// It is made of rows. What follows on the first case of a row that leaves open what it is fed, up to the end of the row, has
 /// the model of that case. If there are to be graphs beside cases of one node, they are every other row. In a row of graphs this
 /// holds for the last quarter, and the others have a model each.
 #[derive(Debug)]
 pub struct Stream {
+    /// What comes before the seed: cases that are given, the catalogue, and a case for each cell.
     catalogue: Vec<Case>,
     generator: Generator,
     seed: u64,

@@ -20,7 +20,7 @@ use crate::verdict::Mismatch;
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
-/// The catalogue of edge cases comes first.
+/// The catalogue of edge cases comes first, and then a case for each operator version and element type.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck campaign --for 60s --seed 7 --operator reshape")]
 pub(super) struct Arguments {

@@ -294,7 +294,7 @@ impl ClassReport {
         ClassReport { kind, stage, outputs, reaction: reaction(outcome), message: message.to_owned(), runtimes }
     }
 
-    /// What came of the case, in one sentence.
+    /// The result of the case, in one sentence.
     fn sentence(&self) -> String {
         let outputs = self.outputs.iter().map(|output| match output.native_type {
             Some(native) => format!("{} handed over as {native}", output.tensor),

@@ -261,7 +261,7 @@ impl Execution {
     }
 }
 
-/// Equal outcomes, with the runtimes that had them. To run out of time is to run out of memory.
+/// Equal outcomes, with the runtimes that had them. Out of time and out of memory count as equal.
 #[derive(Debug)]
 pub struct OutcomeClass<'a> {
     pub outcome: &'a Outcome,

@@ -118,9 +118,12 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         product(data.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into())
             && !(has_several_data && data.dims.iter().any(|dim| *dim > MAX_DRAWN))
     };
-    if !(has_same_symbols(case, &fed) && fed.sources.iter().all(is_small)) {
-        fed.sources.clone_from(&case.sources);
-    }
+    let restore_unfit = |fed: &mut Case| {
+        if !(has_same_symbols(case, fed) && fed.sources.iter().all(is_small)) {
+            fed.sources.clone_from(&case.sources);
+        }
+    };
+    restore_unfit(&mut fed);
     for node in 0..case.nodes.len() {
         let own: Vec<&Parameter> = parameters.iter().filter(|parameter| parameter.node == node).collect();
         let length = own.first().and_then(|first| usize::try_from(*case.sources[first.source].dims.first()?).ok());
@@ -162,9 +165,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
             fed.sources[*source] = Operand { wiring, ..Operand::vector(&numbers) };
         }
     }
-    if !(has_same_symbols(case, &fed) && fed.sources.iter().all(is_small)) {
-        fed.sources.clone_from(&case.sources);
-    }
+    restore_unfit(&mut fed);
     Ok(fed)
 }
 
