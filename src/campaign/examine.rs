@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::quarantine::left_out;
 use super::schedule::{Scheduler, mismatches};
 use crate::case::{Case, Generated, Relation, variants};
-use crate::operator::Expectation;
+use crate::operator::{Answer, Expectation};
 use crate::runtime::{Execution, Gap, Runtime, RuntimeId};
+use crate::tensor::Tensor;
 use crate::verdict::{
     Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
 };
@@ -100,7 +102,8 @@ pub fn examine_together(
     Some(examinations)
 }
 
-/// Where a runtime is wrong in a graph, executes each of its nodes alone: what is wrong there already is a defect of one node.
+/// Where a runtime is wrong in a graph, executes each of its nodes alone: what is wrong there already is a defect of one node. If a
+/// node is left out there, and no other is wrong, it is not known what is wrong with the graph, and it is left out too.
 fn look_at_nodes(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -117,17 +120,26 @@ fn look_at_nodes(
         return Some(());
     }
     let alone = examine_together(&nodes, runtimes, ids, scheduler)?;
+    let mut unknown: BTreeMap<(usize, usize), Gap> = BTreeMap::new();
     for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
         let Examination { judgements, of_nodes, .. } = &mut examinations[place];
         for (index, _) in judgements.iter().enumerate().filter(|(_, judgement)| is_wrong(judgement)) {
-            let found = match &alone.judgements[index] {
-                Judgement::Unsupported(Gap::LeftOut) => {
+            let found = match alone.judgements[index] {
+                Judgement::Unsupported(gap) if gap.is_left_out() => {
+                    unknown.insert((place, index), gap);
                     scheduler.reason_to_leave_out(&ids[index], &node.case).into_iter().collect()
                 }
                 _ => alone.mismatches(node, ids, index),
             };
             let faults = found.into_iter().map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
             of_nodes.entry(index).or_default().extend(faults);
+        }
+    }
+    for ((place, index), gap) in unknown {
+        let examination = &mut examinations[place];
+        if examination.faults(&cases[place], ids, index).iter().any(|fault| fault.node.is_none()) {
+            examination.executions[index] = left_out(gap);
+            examination.judgements[index] = Judgement::Unsupported(gap);
         }
     }
     Some(())
@@ -158,6 +170,9 @@ fn execute_and_compare(
     Some(examinations)
 }
 
+/// The most elements of an answer of a case whose variants are executed: of more, to hold all variants takes gigabytes.
+const MOST_IN_VARIANTS: usize = 1 << 16;
+
 /// Executes the variants of the cases that leave room, and compares what each runtime makes of them.
 fn compare_variants(
     cases: &[Generated],
@@ -166,8 +181,15 @@ fn compare_variants(
     scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
-    let has_room = |generated: &Generated| {
-        matches!(generated.expectation, Expectation::Unspecified { .. }) && !generated.expectation.is_resource_limit()
+    let is_small = |answer: &Answer| match answer {
+        Answer::Outputs(outputs) => outputs.iter().map(Tensor::len).sum::<usize>() <= MOST_IN_VARIANTS,
+        Answer::Refusal | Answer::Any => true,
+    };
+    let has_room = |generated: &Generated| match &generated.expectation {
+        Expectation::Unspecified { tolerated, .. } => {
+            !generated.expectation.is_resource_limit() && tolerated.iter().all(is_small)
+        }
+        Expectation::Defined(_) | Expectation::Reject { .. } => false,
     };
     let open = cases.iter().enumerate().filter(|(_, generated)| has_room(generated));
     let (places, variants): (Vec<(usize, Relation)>, Vec<Generated>) = open

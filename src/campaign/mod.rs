@@ -19,6 +19,7 @@ pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, Sta
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
+pub(crate) use quarantine::broken_rule;
 pub(crate) use schedule::Failures;
 pub use schedule::Scheduler;
 pub use source::{Shard, Sharded, Source, Stream};

@@ -1,9 +1,10 @@
 //! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
 //!
 //! The first such case is executed with all of its time, alone in a new process. If that ends the process in the same way, the
-//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known. From
-//! then on a case of the same operator with these features, or a graph with such a node, is executed only as long as such cases
-//! take little of the time, with a short limit; the rest is left out, and counted as such. A runtime whose process most jobs end
+//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known, and the
+//! rule that it breaks, if it does. From then on a case of the same operator with these features that breaks this rule, or a graph
+//! with such a node, is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
+//! counted as such. A runtime whose process most jobs end
 //! is left out altogether.
 
 use std::cell::OnceCell;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::Trigger;
 use crate::case::{Case, Features, Generated, shrink};
 use crate::model::{self, Job};
+use crate::operator::{Expectation, Rule};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::verdict::{Judgement, Mismatch, judge_one};
 
@@ -144,7 +146,7 @@ impl Quarantine {
         };
         let mismatches = Mismatch::all(case.subject(), None, runtime.id(), &execution, &found);
         let Some(mismatch) = mismatches.into_iter().next() else { return Err(alone) };
-        let trigger = Trigger::new(mismatch, Features::of(&case));
+        let trigger = Trigger { rule: broken_rule(&case), ..Trigger::new(mismatch, Features::of(&case)) };
         let proven = Proven { trigger, message: execution.message.clone() };
         Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
         Ok((proven, Some((case, execution))))
@@ -154,6 +156,14 @@ impl Quarantine {
 /// Each node of a graph by itself; nothing if there is one only.
 fn nodes_alone(case: &Case) -> Vec<Case> {
     if case.nodes.len() > 1 { case.each_alone() } else { vec![] }
+}
+
+/// The rule for which a case must be refused, if it must.
+pub(crate) fn broken_rule(case: &Case) -> Option<Rule> {
+    match case.expectation(&case.tensors()) {
+        Expectation::Reject { rule, .. } => Some(rule),
+        Expectation::Defined(_) | Expectation::Unspecified { .. } => None,
+    }
 }
 
 fn job(case: &Case) -> Job {
@@ -175,15 +185,18 @@ impl Known {
     /// What ended the process of a release in a case whose features another case has as well, or one of its nodes alone.
     pub(super) fn like<'f>(&self, release: &str, case: &Case, features: impl Fn() -> &'f Features) -> Option<&Proven> {
         let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
-        let of = |case: &Case| {
+        let of = |case: &Case, is_in: &dyn Fn(&Trigger) -> bool| {
             let subject = case.subject();
-            own().filter(move |proven| proven.trigger.mismatch.concerns(subject))
+            let has_rule = |rule: Option<Rule>| rule.is_none() || rule == broken_rule(case);
+            own().find(|Proven { trigger, .. }| {
+                trigger.mismatch.concerns(subject) && is_in(trigger) && has_rule(trigger.rule)
+            })
         };
-        of(case).find(|proven| proven.trigger.is_in(features())).or_else(|| {
+        of(case, &|trigger| trigger.is_in(features())).or_else(|| {
             own().next()?;
             nodes_alone(case).iter().find_map(|node| {
                 let features = Features::of(node);
-                of(node).find(|proven| proven.trigger.features.are_within(&features))
+                of(node, &|trigger| trigger.features.are_within(&features))
             })
         })
     }
@@ -218,6 +231,11 @@ pub(super) fn left_out(gap: Gap) -> Execution {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::campaign::examine_together;
+    use crate::campaign::schedule::{Failures, Scheduler};
+    use crate::operator::OperatorName;
+    use crate::runtime::planted;
+    use crate::verdict::Discrepancy;
 
     /// What takes its time for each of the dims: 2^31 are too many, and where there is less time 2^24.
     struct Slow(RuntimeId);
@@ -246,7 +264,7 @@ mod tests {
 
     #[test]
     fn what_takes_long_is_reduced_to_what_takes_as_long() {
-        let mut slow = Slow(crate::runtime::planted::without_faults().unwrap().id().clone());
+        let mut slow = Slow(planted::without_faults().unwrap().id().clone());
         let quarantine = Quarantine::new(1, &[]);
         let case: Case = "Transpose@26 perm=[1,0,2] uint16[4611686018427387904,0,3]:special".parse().unwrap();
         let found = quarantine.look_into(&case, &Outcome::TimedOut, &mut slow, &Stop::default());
@@ -255,5 +273,52 @@ mod tests {
         let is_known = |line: &str| quarantine.has(&[slow.0.clone()], &line.parse().unwrap());
         assert!(is_known("Transpose@13 int8[2147483648,0]:initializer"));
         assert!(!is_known("Transpose@13 int8[2147483647,0]:initializer"));
+    }
+
+    fn costly(id: &RuntimeId, operator: OperatorName, case: &Case) -> Trigger {
+        let mismatch = Mismatch {
+            discrepancies: vec![Discrepancy::Exhaustion],
+            operator,
+            runtime: id.release(),
+            rule: None,
+            reaction: String::new(),
+        };
+        Trigger::new(mismatch, Features::of(case))
+    }
+
+    #[test]
+    fn a_case_that_does_not_break_the_rule_is_not_kept_from_the_runtime() {
+        let id = planted::without_faults().unwrap().id().clone();
+        let case: Case = "Split@26 num_outputs=2 float[2] => 3".parse().unwrap();
+        let trigger = Trigger { rule: broken_rule(&case), ..costly(&id, "Split", &case) };
+        let quarantine = Quarantine::new(1, &[trigger]);
+        let is_known = |line: &str| quarantine.has(std::slice::from_ref(&id), &line.parse().unwrap());
+        assert!(is_known("Split@26 num_outputs=4 int8[6] => 3"));
+        assert!(!is_known("Split@26 num_outputs=3 int8[6] => 3"));
+        assert!(is_known("a=Split@26 num_outputs=4 int8[6] => 3; Shape a.1"));
+        assert!(!is_known("a=Split@26 num_outputs=3 int8[6] => 3; Shape a.1"));
+    }
+
+    #[test]
+    fn a_graph_is_left_out_where_it_is_not_known_what_its_nodes_do_alone() {
+        // The graph takes all of the time that there is for cases that are likely to end a process.
+        let slow: planted::Fault = |_, _| std::thread::sleep(Duration::from_millis(50));
+        let mut runtimes = vec![planted::with_faults(&[slow, planted::swapped_flatten]).unwrap()];
+        let ids = vec![runtimes[0].id().clone()];
+        let generated = Generated::given("a=Flatten@13 float[2,3,1]; Identity a".parse().unwrap());
+        let node: Case = "Flatten@13 float[2,3,1]".parse().unwrap();
+        let mut examined = |known: &[Trigger]| {
+            let quarantine = Quarantine::new(1, known);
+            let scheduler = Scheduler::new(1, &[], &[]);
+            let mut scheduler = scheduler.searching(Failures::LookInto(&quarantine), &Stop::default());
+            let examined = examine_together(std::slice::from_ref(&generated), &mut runtimes, &ids, &mut scheduler);
+            examined.unwrap().remove(0)
+        };
+        let alone = examined(&[]);
+        assert!(matches!(alone.judgements[0], Judgement::Wrong(_)));
+        let faults = alone.faults(&generated, &ids, 0);
+        assert!(faults.iter().all(|fault| fault.node.as_ref() == Some(&node)), "{faults:?}");
+        let doubtful = examined(&[costly(&ids[0], "Flatten", &node)]);
+        assert_eq!(doubtful.judgements[0], Judgement::Unsupported(Gap::LeftOut));
     }
 }

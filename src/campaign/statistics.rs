@@ -23,6 +23,8 @@ use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judg
 pub struct Trigger {
     pub mismatch: Mismatch,
     pub features: Features,
+    /// Of what is costly: the rule that its case breaks, if it breaks one. A case that does not is not kept from the runtime.
+    pub rule: Option<Rule>,
     /// Whether it is meant to be so. It is counted apart, and is no defect.
     pub by_design: bool,
 }
@@ -30,7 +32,7 @@ pub struct Trigger {
 impl Trigger {
     /// What an open defect looks like.
     pub fn new(mismatch: Mismatch, features: Features) -> Trigger {
-        Trigger { mismatch, features, by_design: false }
+        Trigger { mismatch, features, rule: None, by_design: false }
     }
 
     /// Whether a mismatch in a case with these features is this defect at work. So is a panic or a crash of a graph that is like

@@ -163,7 +163,6 @@ impl Planted {
         }
     }
 
-    /// What comes of each output, as if it were alone in its model; the first that is no answer is what comes of all.
     /// The execution of each node for itself, with what the nodes before it gave; the first that is no answer is that of all.
     fn lie_by_node(&mut self, job: &Job) -> Execution {
         let model = ModelProto::decode(&job.model[..]).unwrap_or_default();
@@ -177,13 +176,15 @@ impl Planted {
             job.feeds(0).map(|(name, tensor)| (name, vec![Output::new(tensor.clone())])).collect();
         let mut declared: HashMap<&str, Declaration> = HashMap::new();
         for node in nodes {
-            let Some(name) = node.output.first() else { continue };
             let execution = self.lie(&alone(&model, &graph, node, &values));
-            match execution.outcome {
-                Outcome::Answer(own) => values.insert(name, own),
-                _ => return execution,
-            };
-            declared.extend(execution.declared.iter().filter_map(|own| own.first().cloned()).map(|own| (&**name, own)));
+            let Outcome::Answer(own) = execution.outcome else { return execution };
+            let names = || node.output.iter().map(String::as_str);
+            if own.len() == names().count() {
+                values.extend(names().zip(own.into_iter().map(|output| vec![output])));
+            } else {
+                values.extend(names().take(1).map(|name| (name, own.clone())));
+            }
+            declared.extend(execution.declared.iter().flat_map(|own| names().zip(own.iter().cloned())));
         }
         let names = || graph.output.iter().filter_map(|info| info.name.as_deref());
         let open = Declaration { element_type: None, dims: None };
@@ -217,8 +218,8 @@ fn alone(model: &ModelProto, graph: &GraphProto, node: &NodeProto, values: &Hash
         let tensor_type = Some(TensorTypeProto { shape, ..TensorTypeProto::default() });
         ValueInfoProto { name: name.cloned(), r#type: Some(TypeProto { tensor_type }) }
     };
-    let own = graph.output.iter().find(|info| info.name.as_ref() == node.output.first()).cloned();
-    part.output = vec![own.unwrap_or_else(|| ranked(node.output.first()))];
+    let own = |name: &String| graph.output.iter().find(|info| info.name.as_ref() == Some(name)).cloned();
+    part.output = node.output.iter().map(|name| own(name).unwrap_or_else(|| ranked(Some(name)))).collect();
     let mut inputs: Vec<&String> = node.input.iter().filter(|name| values.contains_key(name.as_str())).collect();
     inputs.dedup();
     for name in &inputs {

@@ -102,6 +102,8 @@ impl Mismatch {
             RefusesValid => &[RefusesValid],
             // What is accepted there breaks the rule of the graph.
             AcceptsInvalid | Lenient if self.rule == other.rule => &[AcceptsInvalid, Lenient],
+            // In a graph that may be refused anyway: one that is valid has no such node.
+            AcceptsInvalid | Lenient => &[WrongAnswer],
             _ => &[],
         };
         self.is_like(other)

@@ -4,8 +4,8 @@ use arbitrary::{Result, Unstructured};
 
 use super::{ENOUGH, ENTROPY, Generated, Intent, entropy};
 use crate::case::{Case, Declared, Declares, Fed, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank};
-use crate::tensor::{ElementType, product};
+use crate::operator::{Answer, Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank};
+use crate::tensor::{ElementType, Tensor, product};
 
 /// The highest rank of the data where a model has several cases: beyond it, one case may take a runtime as long as a thousand
 /// others.
@@ -50,12 +50,28 @@ impl Generated {
         let mut u = Unstructured::new(&entropy);
         let mut draw = || Generated::given(fed_otherwise(&self.case, &mut u).expect(ENOUGH));
         let is_answered = |drawn: &Generated| !matches!(drawn.expectation, Expectation::Reject { .. });
-        let given = match self.case.nodes.len() {
-            1 => draw(),
-            _ => (0..TRIES).map(|_| draw()).find(is_answered).unwrap_or_else(|| self.clone()),
-        };
+        // The model declares the rank of an output, which may depend on the dims of the data.
+        let has_ranks = |drawn: &Generated| ranks(self).zip(ranks(drawn)).is_none_or(|(own, theirs)| own == theirs);
+        let is_fit = |drawn: &Generated| (self.case.nodes.len() == 1 || is_answered(drawn)) && has_ranks(drawn);
+        let given = (0..TRIES).map(|_| draw()).find(is_fit).unwrap_or_else(|| self.clone());
         let intent = if matches!(given.expectation, Expectation::Defined(_)) { Intent::Valid } else { Intent::Wild };
         Generated { intent, ..given }
+    }
+}
+
+/// The rank of each output in each answer; nothing if the case must be refused.
+fn ranks(generated: &Generated) -> Option<Vec<Vec<usize>>> {
+    let of = |outputs: &Vec<Tensor>| outputs.iter().map(Tensor::rank).collect();
+    match &generated.expectation {
+        Expectation::Defined(outputs) => Some(vec![of(outputs)]),
+        Expectation::Unspecified { tolerated, .. } => {
+            let answers = tolerated.iter().filter_map(|answer| match answer {
+                Answer::Outputs(outputs) => Some(of(outputs)),
+                Answer::Refusal | Answer::Any => None,
+            });
+            Some(answers.collect())
+        }
+        Expectation::Reject { .. } => None,
     }
 }
 
