@@ -404,16 +404,25 @@ impl Features {
         node.into_iter().find(has_all).cloned().unwrap_or(self)
     }
 
-    /// Those of one node, in one run or several, without what the features of a case have beyond some words.
+    /// Without what the features of a case, which has the same nodes, have beyond some words. A node of several that
+    /// has such features, and that no word names, may be of any operator.
     #[must_use]
     pub fn as_written(mut self, case: &Features, words: &[String]) -> Features {
         match (&mut self.graph, &case.graph) {
             (None, None) => {}
-            (Some(own), Some(other)) if own.nodes.len() == 1 && other.nodes.len() == 1 => {
-                let (node, name) = (&mut own.nodes[0], &other.names()[0]);
-                let of_node = |word: &String| Some(word.strip_prefix(name)?.strip_prefix('/')?.to_owned());
-                let words: Vec<String> = words.iter().filter_map(of_node).collect();
-                node.features = mem::take(&mut node.features).as_written(&other.nodes[0].features, &words);
+            (Some(own), Some(other)) if own.nodes.len() == other.nodes.len() => {
+                let is_written = |edge: &Edge| words.contains(&other.edge(*edge));
+                let is_one = own.nodes.len() == 1;
+                own.edges.retain(|edge| !other.edges.contains(edge) || is_written(edge));
+                for (place, (node, name)) in own.nodes.iter_mut().zip(other.names()).enumerate() {
+                    let of_node = |word: &String| Some(word.strip_prefix(&name)?.strip_prefix('/')?.to_owned());
+                    let words: Vec<String> = words.iter().filter_map(of_node).collect();
+                    let is_joined = |edges: &[Edge]| edges.iter().any(|edge| edge.from == place || edge.to == place);
+                    let is_plain = other.nodes[place].features.words().is_empty() && !is_joined(&other.edges);
+                    let is_named = !words.is_empty() || is_joined(&own.edges);
+                    node.operator = node.operator.filter(|_| is_one || is_named || is_plain);
+                    node.features = mem::take(&mut node.features).as_written(&other.nodes[place].features, &words);
+                }
             }
             _ => return self,
         }
@@ -502,6 +511,15 @@ impl Graph {
         };
         (0..self.nodes.len()).map(name).collect()
     }
+
+    /// An edge, such as `Reshape.1<Shape`.
+    fn edge(&self, Edge { from, to, input }: Edge) -> String {
+        let names = self.names();
+        match self.nodes[to].operator {
+            Some(_) => format!("{}.{input}<{}", names[to], names[from]),
+            None => format!("{}<{}", names[to], names[from]),
+        }
+    }
 }
 
 impl fmt::Display for Graph {
@@ -509,10 +527,7 @@ impl fmt::Display for Graph {
     /// is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();
-        let edges = self.edges.iter().map(|edge| match self.nodes[edge.to].operator {
-            Some(_) => format!("{}.{}<{}", names[edge.to], edge.input, names[edge.from]),
-            None => format!("{}<{}", names[edge.to], names[edge.from]),
-        });
+        let edges = self.edges.iter().map(|edge| self.edge(*edge));
         let of_nodes = self.nodes.iter().zip(&names).flat_map(|(node, name)| {
             let words = node.features.words();
             words.into_iter().map(move |word| format!("{name}/{word}"))
@@ -747,6 +762,25 @@ mod tests {
         assert_eq!(twins.to_string(), "any/twin any#2/twin");
         assert!(twins.are_within(&features("x=int8[1]; a=Size@28 x :output; a1=Size x :output; Flatten x")));
         assert!(!twins.are_within(&features("x=int8[1]; a=Size@28 x :output; Flatten x")));
+    }
+
+    #[test]
+    fn of_a_graph_only_the_nodes_and_edges_that_are_written_matter() {
+        let case = features("x=float[2,3]:input(symbolic); a=Shape@28 x; a1=Reshape x a :output; Flatten a1");
+        let written = |words: &str| {
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            case.clone().as_written(&case, &words)
+        };
+        assert_eq!(written(&case.to_string()), case);
+        let edge = written("Reshape.1<Shape");
+        assert_eq!(edge.to_string(), "Reshape.1<Shape");
+        assert!(edge.are_within(&features("a=Shape@28 float[1]; a1=Reshape float[1] a; Size a1")));
+        assert!(!edge.are_within(&features("a=Shape@28 float[1]; a1=Reshape float[1] int64[1]{1}; Size a1")));
+        let node = written("Reshape/operand0:unknown-dims");
+        assert!(
+            node.are_within(&features("a=Size@28 float[1]; a1=Reshape int8[1]:input(symbolic) int64[1]{1}; Size a1"))
+        );
+        assert!(!node.are_within(&features("a=Size@28 float[1]; a1=Reshape int8[1] int64[1]{1}; Size a1")));
     }
 
     #[test]

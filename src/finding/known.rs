@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
 use super::{Probe, Signature, minimize};
-use crate::campaign::Trigger;
+use crate::campaign::{Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::operator::ANY;
@@ -430,6 +430,12 @@ impl Cause {
     }
 }
 
+/// The places of some nodes of a case: each choice of them, none first.
+fn places_of_nodes(case: &Case) -> impl Iterator<Item = Vec<usize>> {
+    let nodes = case.nodes.len();
+    (0..1_u32 << nodes).map(move |choice| (0..nodes).filter(|place| choice >> place & 1 == 1).collect())
+}
+
 impl Variant {
     /// A variant of a finding.
     pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Variant {
@@ -470,30 +476,39 @@ impl Variant {
     /// place of a node, if these are in the signature; and without what is special about the case of the variant beyond its
     /// signature.
     fn features(&self, case: &Case) -> Features {
+        let own = self.case();
+        let of_own = Features::of(&own);
+        let written = self.signature.features.join(" ");
+        let is_any = |places: &Vec<usize>| self.features_with_any(&own, &of_own, places).to_string() == written;
+        let places = places_of_nodes(&own).find(is_any).unwrap_or_default();
+        self.features_with_any(case, &of_own, &places)
+    }
+
+    /// The same with any operator in these places; `own` are the features of its own case.
+    fn features_with_any(&self, case: &Case, own: &Features, places: &[usize]) -> Features {
         let words = &self.signature.features;
-        let of = |case: &Case| {
-            let features = Features::of(case);
+        let of = |features: Features| {
+            let features = features.with_any_operator(places);
             if self.signature.operator == ANY { features.of_the_node_with(words) } else { features }
         };
-        let features = of(case).as_written(&of(&self.case()), words);
-        let added = complications(case, false).iter().map(Features::of).collect::<Vec<_>>();
+        let features = of(Features::of(case)).as_written(&of(own.clone()), words);
+        let has_absent = words.iter().any(|word| word.starts_with('!'));
+        let others = if has_absent { complications(case, false) } else { vec![] };
+        let added: Vec<Features> = others.iter().map(Features::of).collect();
         let added = added.iter().flat_map(|other| features.added_in(other));
         let without = added.filter(|tag| words.contains(&format!("!{tag}"))).collect();
         let features = features.clone().without(without);
-        let is_old = words.iter().any(|word| word.starts_with("version<="));
-        let features = if is_old { features.up_to_this_version() } else { features };
-        let with_any = (0..1_u32 << case.nodes.len()).map(|places| {
-            let places: Vec<usize> = (0..case.nodes.len()).filter(|place| places >> place & 1 == 1).collect();
-            features.clone().with_any_operator(&places)
-        });
-        let written = words.join(" ");
-        with_any.into_iter().find(|features| features.to_string() == written).unwrap_or(features)
+        if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
     }
 
     /// Whether a person wrote a signature that says less than what is special about the case.
     fn says_less(&self) -> bool {
-        let features = Features::of(&self.case());
-        self.signature.operator == ANY || features.clone().as_written(&features, &self.signature.features) != features
+        let (words, case) = (&self.signature.features, self.case());
+        let says_all = |places: Vec<usize>| {
+            let features = Features::of(&case).with_any_operator(&places);
+            features.clone().as_written(&features, words) == features
+        };
+        self.signature.operator == ANY || !places_of_nodes(&case).any(says_all)
     }
 
     /// The features of a case that shows it, as they are found out; as they are written where a person wrote less, or where to find
@@ -558,8 +573,11 @@ impl Known<'_> {
         let features = self.variant.own_features();
         let own = self.variant.mismatch();
         let operator = if self.variant.signature.operator == ANY { ANY } else { own.operator };
+        let case = Some(self.variant.case()).filter(|_| own.is_costly());
+        let rule = case.and_then(|case| broken_rule(&case));
         let trigger = |runtime: String| Trigger {
             by_design: !self.cause.is_defect(),
+            rule,
             ..Trigger::new(Mismatch { operator, runtime, ..own.clone() }, features.clone())
         };
         self.variant.releases(ids).into_iter().map(trigger).collect()

@@ -44,6 +44,8 @@ const PHRASES: &[Phrase] = {
         (&["Unsupported model IR version"], Unsupported(Gap::Ir)),
         (&["only *guarantees* support for models stamped with official released onnx opset"], Unsupported(Gap::Opset)),
         (&["is not a registered function/op"], Unsupported(Gap::Kernel)),
+        // The version of the operator has no inference, and what it gives is an input.
+        (&["output arg", "type inference failed"], Unsupported(Gap::Kernel)),
         (&["InvalidGraph:", "Unrecognized attribute"], Refused(Reason::Attribute)),
         (&["InvalidGraph:", "Mismatched attribute type"], Refused(Reason::Attribute)),
         (&["InvalidGraph:", "appeared multiple times"], Refused(Reason::Attribute)),

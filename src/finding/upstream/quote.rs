@@ -30,8 +30,8 @@ impl Quote {
         Quote { text, document, url: format!("{REPOSITORY}/docs/IR.md#{section}") }
     }
 
-    fn proto(text: &'static str) -> Quote {
-        let document = "onnx.proto, TensorProto.uint64_data".to_owned();
+    fn proto(field: &str, text: &'static str) -> Quote {
+        let document = format!("onnx.proto, {field}");
         Quote { text, document, url: format!("{REPOSITORY}/onnx/onnx.proto") }
     }
 }
@@ -49,6 +49,8 @@ const RANKED: &str = "The main graph inputs and outputs are required to have a s
 const EMPTY: &str = "S can contain dimensions of value 0. If any dimensions are 0, V must have length 0.";
 const VARIABLE: &str = "Each size in the list MAY be expressed as an integral value or as a \"dimension variable,\" a string \
                         denoting that the actual size of the dimension is not statically constrained to a particular number.";
+const BOUND: &str = "All nodes in the ModelProto's graph will bind against the operator with the same-domain/same-op_type \
+                     operator with the HIGHEST version in the referenced operator sets.";
 const UINT64_DATA: &str =
     "For uint64 and uint32 values When this field is present, the data_type field MUST be UINT32 or UINT64";
 const COPIED: &str = "A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from the \
@@ -129,7 +131,10 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
     };
     let inputs = || names(&mut specs.iter().map(|spec| spec.name));
     match rule {
-        Rule::NOT_IN_OPSET => (vec![], format!("{} does not exist at opset {}.", case.operator, case.opset)),
+        Rule::NOT_IN_OPSET => {
+            let remark = format!("{} does not exist at opset {}.", case.operator, case.opset);
+            (vec![Quote::proto("ModelProto.opset_import", BOUND)], remark)
+        }
         Rule::INPUT_COUNT => {
             let (has, given) = (specs.len(), case.operands.len());
             (signature(), format!("The inputs of {version} are {} ({has}); this node has {given}.", inputs()))
@@ -267,7 +272,7 @@ fn circumstances(case: &Single, rule: Option<Rule>) -> Vec<Quote> {
         quotes.push(Quote::ir("static-tensor-shapes", VARIABLE));
     }
     if is_in_uint64_data(case) {
-        quotes.push(Quote::proto(UINT64_DATA));
+        quotes.push(Quote::proto("TensorProto.uint64_data", UINT64_DATA));
     }
     quotes
 }
