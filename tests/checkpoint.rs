@@ -3,6 +3,7 @@
 //! `CROSSCHECK_KILLS=50` kills more often than is usual.
 
 mod folder;
+mod operators;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,12 +11,26 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use operators::HEART;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// Small batches are small blocks, so that there is much to be killed between.
-const CAMPAIGN: [&str; 11] =
-    ["campaign", "--runtimes", "in-house,tract", "--cases", "6000", "--seed", "9", "--batch", "4", "--output", "out"];
+const CAMPAIGN: [&str; 13] = [
+    "campaign",
+    "--operator",
+    HEART,
+    "--runtimes",
+    "in-house,tract",
+    "--cases",
+    "6000",
+    "--seed",
+    "9",
+    "--batch",
+    "4",
+    "--output",
+    "out",
+];
 
 /// Starts the program in a folder, with its output in files there.
 fn start(folder: &Path, arguments: &[&str]) -> Child {
@@ -156,7 +171,7 @@ fn what_is_gone_on_with_is_what_was_begun() {
         assert!(code == Some(2) && error.contains("holds another campaign") && error.contains(words), "{error}");
     }
     // A third of 288 cases, and of 576: whole rows.
-    let shard = ["campaign", "--runtimes", "in-house", "--output", "third", "--cases"];
+    let shard = ["campaign", "--operator", HEART, "--runtimes", "in-house", "--output", "third", "--cases"];
     let (code, out, error) = run(folder, &[&shard[..], &["288", "--shard", "2/3"]].concat());
     assert!(code == Some(0) && out.starts_with("96 cases in ") && error.contains("Seed 0, shard 2/3"), "{out}{error}");
     let (code, out, error) = run(folder, &[&shard[..], &["576", "--resume"]].concat());

@@ -1,7 +1,9 @@
 //! Runtimes that end or hang their process: each is a finding, minimized, and the campaign goes on.
 
+mod operators;
 mod program;
 
+use operators::HEART;
 use program::crosscheck;
 
 /// Runs a case in one process and in several.
@@ -33,7 +35,8 @@ mod slow {
     #[ignore = "slow: processes are ended again and again"]
     fn whatever_a_runtime_does_is_a_finding_and_no_case_is_lost() {
         let folder = tempfile::tempdir().unwrap();
-        let campaign = ["campaign", "--runtimes", "in-house,planted/fatal", "--cases", "1500", "--seed", "5"];
+        let campaign =
+            ["campaign", "--operator", HEART, "--runtimes", "in-house,planted/fatal", "--cases", "1500", "--seed", "5"];
         let (code, out) = crosscheck(folder.path(), &[&campaign[..], &LIMITS].concat());
         assert_eq!(code, Some(1), "{out}");
         for (finding, case) in [

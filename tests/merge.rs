@@ -1,6 +1,7 @@
 //! Campaigns that were divided: merged in whichever way, they are what the undivided campaign is.
 
 mod folder;
+mod operators;
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use folder::{files, files_without_cost, summary, without_known_issues};
+use operators::HEART;
 use serde_json::Value;
 
 fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -47,7 +49,8 @@ fn cases_in(folder: &Path) -> u64 {
     checkpoint["campaigns"][0]["statistics"]["cases"].as_u64().unwrap_or(0)
 }
 
-const CAMPAIGN: [&str; 7] = ["campaign", "--runtimes", "in-house,tract", "--cases", "12032", "--seed", "9"];
+const CAMPAIGN: [&str; 9] =
+    ["campaign", "--operator", HEART, "--runtimes", "in-house,tract", "--cases", "12032", "--seed", "9"];
 
 #[test]
 fn shards_merged_in_whichever_way_are_the_whole() {
@@ -143,14 +146,27 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let campaign = |more: &[&str], output: &str| {
-        let campaign = ["campaign", "--cases", "448", "--runtimes", "in-house,tract", "--output", output];
+        let campaign =
+            ["campaign", "--operator", HEART, "--cases", "448", "--runtimes", "in-house,tract", "--output", output];
         assert_runs(folder, 0, &[&campaign[..], more].concat());
     };
     campaign(&["--shard", "1/2"], "first");
     campaign(&["--shard", "2/2"], "second");
     campaign(&["--shard", "2/3"], "third");
     campaign(&["--seed", "5"], "seed-5");
-    let runtimes = ["campaign", "--cases", "448", "--shard", "2/2", "--runtimes", "in-house", "--output", "runtimes"];
+    let runtimes = [
+        "campaign",
+        "--operator",
+        HEART,
+        "--cases",
+        "448",
+        "--shard",
+        "2/2",
+        "--runtimes",
+        "in-house",
+        "--output",
+        "runtimes",
+    ];
     assert_runs(folder, 0, &runtimes);
 
     let refused = |folders: &[&str], said: &str| {
@@ -175,12 +191,15 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     assert_eq!(origins, [(&0.into(), &448.into()), (&5.into(), &448.into())]);
     assert_eq!(seeds["cases"]["total"], 896);
     for manner in [&["--resume"][..], &[]] {
-        let campaign = [&["campaign", "--runtimes", "in-house", "--cases", "9", "--output", "seeds"], manner].concat();
+        let campaign =
+            [&["campaign", "--operator", HEART, "--runtimes", "in-house", "--cases", "9", "--output", "seeds"], manner]
+                .concat();
         assert_refused(folder, &campaign, "seeds holds several campaigns that were merged");
     }
 
     // A shard that was stopped is merged as far as it came if that is asked for, and said to be so.
-    let endless = ["campaign", "--runtimes", "in-house,tract", "--shard", "2/2", "--output", "endless"];
+    let endless =
+        ["campaign", "--operator", HEART, "--runtimes", "in-house,tract", "--shard", "2/2", "--output", "endless"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(endless).current_dir(folder).spawn().unwrap();
     let cases = loop {
         match cases_in(&folder.join("endless")) {

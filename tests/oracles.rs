@@ -1,5 +1,6 @@
 //! What a campaign must find: a fault for each discrepancy, planted in a runtime that is right but for it.
 
+mod operators;
 mod program;
 
 use std::collections::BTreeSet;
@@ -8,6 +9,7 @@ use std::fs;
 use onnx_crosscheck::case::Case;
 use onnx_crosscheck::finding::Signature;
 use onnx_crosscheck::verdict::Discrepancy;
+use operators::HEART;
 use program::crosscheck;
 use serde_json::Value;
 use strum::VariantArray;
@@ -29,7 +31,19 @@ impl Campaign {
         // The configuration that disagrees needs one that is right.
         let beside = if fault == Discrepancy::ConfigurationsDisagree.id() { ",planted/right" } else { "" };
         let runtimes = format!("in-house,planted/{fault}{beside}");
-        let campaign = ["campaign", "--runtimes", &runtimes, "--cases", "1500", "--seed", "5", "--output", "out"];
+        let campaign = [
+            "campaign",
+            "--operator",
+            HEART,
+            "--runtimes",
+            &runtimes,
+            "--cases",
+            "1500",
+            "--seed",
+            "5",
+            "--output",
+            "out",
+        ];
         let limits = ["--time-limit", "500ms", "--memory-limit", "96MiB"];
         let (code, printed) = crosscheck(folder.path(), &[&campaign[..], &limits].concat());
         let read = |name| fs::read_to_string(folder.path().join("out").join(name)).unwrap_or_default();
@@ -98,8 +112,21 @@ fn a_changed_nan_payload_is_counted_and_shown() {
 fn found_in_graphs(fault: &str) -> Vec<Case> {
     let folder = tempfile::tempdir().unwrap();
     let runtimes = format!("in-house,planted/{fault}");
-    let campaign =
-        ["campaign", "--runtimes", &runtimes, "--nodes", "2..6", "--cases", "3000", "--seed", "5", "--output", "out"];
+    let campaign = [
+        "campaign",
+        "--operator",
+        HEART,
+        "--runtimes",
+        &runtimes,
+        "--nodes",
+        "2..6",
+        "--cases",
+        "3000",
+        "--seed",
+        "5",
+        "--output",
+        "out",
+    ];
     let (code, printed) = crosscheck(folder.path(), &campaign);
     assert_eq!(code, Some(1), "{printed}");
     let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();

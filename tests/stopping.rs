@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+mod operators;
+
 use std::fs::{self, File};
 use std::ops::Range;
 use std::path::Path;
@@ -11,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use operators::HEART;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -54,7 +57,8 @@ fn assert_signals_leave_whole_summaries(numbers: Range<u64>) {
     for number in numbers {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
-        let mut child = start(folder, &["campaign", "--runtimes", "in-house,tract", "--threads", "2"]);
+        let mut child =
+            start(folder, &["campaign", "--operator", HEART, "--runtimes", "in-house,tract", "--threads", "2"]);
         // Once the checkpoint is there the campaign has begun.
         while !folder.join("crosscheck-campaign/checkpoint.json").exists() {
             sleep(Duration::from_millis(10));
@@ -96,7 +100,8 @@ fn a_signal_leaves_a_whole_summary_that_says_so() {
 #[test]
 fn the_second_signal_ends_it_at_once() {
     let folder = program(&format!("sleep 1; {LACKS}"));
-    let mut child = start(folder.path(), &["campaign", "--runtimes", "in-house,ours", "--time-limit", "60s"]);
+    let mut child =
+        start(folder.path(), &["campaign", "--operator", HEART, "--runtimes", "in-house,ours", "--time-limit", "60s"]);
     while !folder.path().join("crosscheck-campaign/checkpoint.json").exists() {
         sleep(Duration::from_millis(10));
     }
@@ -111,7 +116,8 @@ fn the_second_signal_ends_it_at_once() {
 #[cfg(target_os = "linux")]
 fn a_program_that_hangs_does_not_outlive_its_master() {
     let folder = program("sleep 100");
-    let mut child = start(folder.path(), &["campaign", "--runtimes", "in-house,ours", "--time-limit", "60s"]);
+    let mut child =
+        start(folder.path(), &["campaign", "--operator", HEART, "--runtimes", "in-house,ours", "--time-limit", "60s"]);
     sleep(Duration::from_secs(2));
     child.kill().unwrap();
     child.wait().unwrap();
@@ -169,7 +175,8 @@ mod slow {
             let folder = program(answer);
             let folder = folder.path();
             let began = Instant::now();
-            let campaign = ["campaign", "--runtimes", "in-house,ours", "--for", "5s", "--time-limit", "1s"];
+            let campaign =
+                ["campaign", "--operator", HEART, "--runtimes", "in-house,ours", "--for", "5s", "--time-limit", "1s"];
             let status = start(folder, &campaign).wait().unwrap();
             let took = began.elapsed();
             let (out, error) = (text(folder, "stdout"), text(folder, "stderr"));
@@ -187,7 +194,7 @@ mod slow {
             let folder = tempfile::tempdir().unwrap();
             let runtimes = format!("in-house,{configuration}");
             let began = Instant::now();
-            let campaign = ["campaign", "--runtimes", &runtimes, "--for", "20s", "--seed", "3"];
+            let campaign = ["campaign", "--operator", HEART, "--runtimes", &runtimes, "--for", "20s", "--seed", "3"];
             let status = start(folder.path(), &campaign).wait().unwrap();
             let (took, out) = (began.elapsed(), text(folder.path(), "stdout"));
             assert!(took < Duration::from_secs(20) + BESIDE, "{took:?}");

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Pairs;
 use super::examine::Examination;
 use crate::case::{Call, Case, Generated, Wiring};
-use crate::operator::{self, DEFAULT_OPERATORS, OPERATORS, Operator, OperatorName, Rule};
+use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Judgement, sentences};
@@ -282,11 +282,7 @@ impl Coverage {
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
     pub fn report(&self, ids: &[RuntimeId]) -> CoverageReport {
         let mut cells = Vec::new();
-        // Others are not asked for by default.
-        let is_shown = |operator: &&&Operator| {
-            DEFAULT_OPERATORS.contains(operator) || self.cells.keys().any(|cell| cell.operator == operator.name)
-        };
-        for operator in OPERATORS.iter().filter(is_shown) {
+        for operator in OPERATORS {
             for version in operator.versions {
                 for &element_type in version.element_types {
                     let reached =
@@ -302,12 +298,7 @@ impl Coverage {
                 }
             }
         }
-        let has_rule = |rule: &Rule| {
-            Rule::FORM.contains(rule)
-                || OPERATORS.iter().filter(is_shown).any(|operator| operator.own_rules().any(|own| own == *rule))
-        };
-        let rules =
-            [None].into_iter().chain(Rule::all().filter(has_rule).filter(|&r| r != Rule::NOT_IN_OPSET).map(Some));
+        let rules = [None].into_iter().chain(Rule::all().filter(|&rule| rule != Rule::NOT_IN_OPSET).map(Some));
         let rules = rules.flat_map(|rule| {
             Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
                 rule: rule.map_or(VALID, Rule::id).to_owned(),

@@ -45,12 +45,13 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
             reaction: NativeType::TDim.name().to_owned(),
         },
         features: Features::of(&"Shape@28 float[1]".parse().unwrap()),
+        rule: None,
         by_design: true,
     };
     let run_with = |faults: &'static [Fault], by_design| {
         let open = move || Ok(vec![planted::without_faults()?, planted::with_faults(faults)?]);
         let known = [Trigger { by_design, ..design.clone() }];
-        let source = Stream::new(Generator::default(), 7, vec![]);
+        let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
         let options = Options { known: &known, ..options(&source, Some(2000), 2) };
         run(&options, None, &open, &Stop::default(), &|_| {}).unwrap()
     };
@@ -71,7 +72,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
 fn the_result_does_not_depend_on_the_number_of_threads() {
     let run_with = |threads| {
         let open = || runtime::open(&runtime::select(Some("in-house,tract"))?);
-        let source = Stream::new(Generator::default(), 3, vec![]);
+        let source = Stream::new(Generator::of_the_heart(), 3, vec![]);
         let options = options(&source, Some(2000), threads);
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
         format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage)
@@ -84,7 +85,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_stopped_campaign_keeps_what_it_has() {
     let open = || runtime::open(&runtime::select(Some("in-house"))?);
-    let source = Stream::new(Generator::default(), 3, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 3, vec![]);
     let options = options(&source, None, 2);
     let stop = Stop::default();
     let statistics = run(&options, None, &open, &stop, &|so_far| {
@@ -108,7 +109,7 @@ fn with_checkpoint(folder: &std::path::Path, resumes: bool, threads: usize, case
     let header = Header::new(("a test".into(), Shard::WHOLE), ids, String::new(), triggers, false);
     let manner = if resumes { Manner::Resume } else { Manner::Begin };
     let mut checkpoint = Opened::open(folder, manner).unwrap().start(header, Limits::default()).unwrap();
-    let source = Counted { stream: Stream::new(Generator::default(), 3, vec![]), given: AtomicU64::new(0) };
+    let source = Counted { stream: Stream::new(Generator::of_the_heart(), 3, vec![]), given: AtomicU64::new(0) };
     let options = Options { batch: 1, known: &known, ..options(&source, Some(cases), threads) };
     let (stop, before) = (Stop::default().with_grace(Duration::from_hours(1)), checkpoint.counted().cases);
     let statistics = run(&options, Some(&mut checkpoint), &open, &stop, &|so_far| {
@@ -137,7 +138,7 @@ impl Source for Counted {
 /// What a panic on a dim of zero looks like.
 fn known_trigger() -> Vec<Trigger> {
     let open = || Ok(vec![planted::without_faults()?, planted::with_faults(&[planted::panics_on_zero])?]);
-    let source = Stream::new(Generator::default(), 7, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = Options { batch: 1, ..options(&source, Some(2000), 2) };
     let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
     let groups = statistics.groups.into_keys().min_by_key(|(_, features)| features.weight());
@@ -190,7 +191,7 @@ fn a_limit_within_a_block_can_be_raised() {
 /// What a campaign finds on a runtime that is right with each case alone: cases of several nodes, or of several runs.
 #[track_caller]
 fn found(open: Opener) -> Vec<(Mismatch, Case)> {
-    let source = Stream::new(Generator::default(), 7, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let statistics = run(&options(&source, Some(9000), 2), None, open, &Stop::default(), &|_| {}).unwrap();
     assert_eq!(statistics.runtimes[1].wrong, 0, "each case is right alone");
     statistics.groups.into_iter().map(|((mismatch, _), group)| (mismatch, group.case)).collect()
@@ -289,7 +290,7 @@ fn a_model_that_cannot_be_loaded_is_tried_once_for_all_cases_that_have_it() {
             let without = WithoutFlatten { right: planted::without_faults()?, at_load, asked: Arc::clone(&asked) };
             Ok(vec![planted::without_faults()?, Box::new(without) as Box<dyn Runtime>])
         };
-        let source = Stream::new(Generator::default(), 7, vec![]);
+        let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
         let options = Options { batch, ..options(&source, Some(9000), 2) };
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
         let result = format!("{:#?}\n{:#?}\n{:#?}", statistics.groups, statistics.runtimes, statistics.coverage);
@@ -405,7 +406,7 @@ fn findings_do_not_depend_on_batches() {
                 planted::with_faults(&[planted::short_shape, planted::wrong_type, planted::panics_on_zero])?,
             ])
         };
-        let source = Stream::new(Generator::default(), 11, vec![]);
+        let source = Stream::new(Generator::of_the_heart(), 11, vec![]);
         let options = Options { batch, ..options(&source, Some(12_000), 2) };
         let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
         let groups = statistics.groups.iter().map(|(key, group)| (key.clone(), group.case.to_string(), group.count));
@@ -510,7 +511,7 @@ fn what_goes_wrong_when_a_graph_is_loaded_again_is_found() {
         let again: Box<dyn Runtime> = Box::new(WrongWhenLoadedAgain { right, loaded: HashSet::new() });
         Ok(vec![planted::without_faults()?, again])
     };
-    let source = Stream::new(Generator::default(), 3, vec![]).with_nodes("2..6".parse().unwrap());
+    let source = Stream::new(Generator::of_the_heart(), 3, vec![]).with_nodes("2..6".parse().unwrap());
     let statistics = run(&options(&source, Some(3000), 1), None, &open, &Stop::default(), &|_| {}).unwrap();
     let count: u64 = statistics.groups.values().map(|group| group.count).sum();
     assert!(count > 40, "not only where a case is confirmed alone: {count}");

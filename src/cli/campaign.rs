@@ -14,7 +14,7 @@ use crate::campaign::{
 };
 use crate::case::{Generator, Nodes};
 use crate::finding::{Ledger, Probe, time_to_triage};
-use crate::operator::{DEFAULT_OPERATORS, OPERATORS, Operator, UnknownOperator};
+use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::RuntimeId;
 use crate::verdict::Mismatch;
 
@@ -33,9 +33,9 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine [default: 0]
     #[arg(long)]
     seed: Option<u64>,
-    /// Operators to draw cases of, such as `shape,reshape`, or `all` that are known [default: those whose known issues are entered]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operators)]
-    operator: Vec<Operators>,
+    /// Operators to draw cases of, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
     /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is
     /// graphs [default: 1..6]
     #[arg(long, value_name = "N..M")]
@@ -92,30 +92,17 @@ impl Arguments {
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
         let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let theirs = names.filter_map(|name| operator(name).ok()).collect();
-        let own = self.operator.iter().copied().flatten().copied().collect();
-        let operators = [own, theirs, DEFAULT_OPERATORS.to_vec()].into_iter().find(|list| !list.is_empty());
+        let operators = [self.operator.clone(), theirs].into_iter().find(|list| !list.is_empty());
         let limits = kept.map(|kept| kept.limits).unwrap_or_default();
         let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
         let nodes = self.nodes.or_else(|| serde_json::from_value(source["nodes"].clone()).ok()).unwrap_or_default();
-        (seed, operators.unwrap_or_default(), nodes, limits)
+        (seed, named_or_all(&operators.unwrap_or_default()), nodes, limits)
     }
 }
 
-/// An operator, or all.
-pub(super) type Operators = &'static [&'static Operator];
-
-/// The operators that a name stands for: one, or all of them.
-pub(super) fn operators(name: &str) -> Result<Operators, UnknownOperator> {
-    if name.trim().eq_ignore_ascii_case("all") {
-        return Ok(OPERATORS);
-    }
-    let one = operator(name)?;
-    Ok(OPERATORS.iter().position(|known| *known == one).map_or(&[], |place| &OPERATORS[place..=place]))
-}
-
-/// The operators that are named, or else those of a campaign.
-pub(super) fn named_or_default(named: &[Operators]) -> Vec<&'static Operator> {
-    if named.is_empty() { DEFAULT_OPERATORS.to_vec() } else { named.concat() }
+/// The operators that are named, or else all of them.
+pub(super) fn named_or_all(named: &[&'static Operator]) -> Vec<&'static Operator> {
+    if named.is_empty() { OPERATORS.to_vec() } else { named.to_vec() }
 }
 
 pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator> {

@@ -3,10 +3,11 @@
 use std::io::{self, BufWriter, Write};
 
 use super::Ending;
-use super::campaign::{Operators, named_or_default, operators, stream};
+use super::campaign::{named_or_all, operator, stream};
 use crate::campaign::Source;
 use crate::case::Nodes;
 use crate::finding::Ledger;
+use crate::operator::Operator;
 
 /// Print the cases that a campaign of the same seed, operators and `--nodes` runs, one a line
 #[derive(Debug, clap::Args)]
@@ -18,9 +19,9 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Operators to draw cases of, such as `shape,reshape`, or `all` [default: those of a campaign]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operators)]
-    operator: Vec<Operators>,
+    /// Operators to draw cases of, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
     /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
     #[arg(long, value_name = "N..M", default_value_t = Nodes::default())]
     nodes: Nodes,
@@ -33,7 +34,7 @@ pub(super) struct Arguments {
 const AT_A_TIME: usize = 4096;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let operators = named_or_default(&arguments.operator);
+    let operators = named_or_all(&arguments.operator);
     let source = stream(&Ledger::load()?, operators, arguments.seed, arguments.nodes);
     let mut out = BufWriter::new(io::stdout().lock());
     for first in (0..arguments.cases).step_by(AT_A_TIME) {

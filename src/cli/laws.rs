@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::campaign::{Operators, named_or_default, operators};
+use super::campaign::{named_or_all, operator};
 use super::progress::Progress;
 use super::{Ending, RuntimeArguments, align_right, quoted, stop_on_signals, table, threads};
 use crate::case::law::{LAWS, Law, Pair};
 use crate::case::{Case, describe};
 use crate::finding::laws::{Breach, LawStatistics, Options, PairExamination, examine_pair, hold, minimize};
 use crate::finding::{Ledger, Probe, one_line};
+use crate::operator::Operator;
 use crate::runtime::{Execution, Outcome, RuntimeId, ids};
 use crate::verdict::{Judgement, reaction, sentences};
 
@@ -19,7 +20,7 @@ use crate::verdict::{Judgement, reaction, sentences};
 /// broken shows a defect without an expected answer. What a known issue explains is counted apart.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  crosscheck laws --list\n  crosscheck laws --for 60s --operator all\n  crosscheck laws 'Transpose@28 perm=[1,0] float[2,3]'"
+    after_help = "Examples:\n  crosscheck laws --list\n  crosscheck laws --for 60s\n  crosscheck laws 'Transpose@28 perm=[1,0] float[2,3]'"
 )]
 pub(super) struct Arguments {
     /// A call: shows both graphs of each law that holds for it, and what each runtime gives [default: draw calls]
@@ -39,9 +40,9 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same pairs on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Operators that the graphs may have, such as `shape,reshape`, or `all` [default: those of a campaign]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operators)]
-    operator: Vec<Operators>,
+    /// Operators that the graphs may have, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
     #[command(flatten)]
     runtimes: RuntimeArguments,
     /// Threads to use [default: one for each core]
@@ -100,7 +101,7 @@ fn show(call: &Case, laws: &[&'static Law], arguments: &Arguments) -> anyhow::Re
 const RESERVE: u32 = 4;
 
 fn draw(laws: &[&'static Law], arguments: &Arguments) -> anyhow::Result<Ending> {
-    let operators = named_or_default(&arguments.operator);
+    let operators = named_or_all(&arguments.operator);
     let laws: Vec<&'static Law> = laws.iter().copied().filter(|law| law.is_within(&operators)).collect();
     anyhow::ensure!(!laws.is_empty(), "no law is about these operators alone; `crosscheck laws --list` names them all");
     let began = Instant::now();

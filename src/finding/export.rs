@@ -8,7 +8,7 @@ use super::{Regression, RegressionError};
 use crate::case::{Case, catalogue};
 use crate::files::write_whole;
 use crate::model::{self, test_data};
-use crate::operator::{DEFAULT_OPERATORS, Expectation};
+use crate::operator::{Expectation, OPERATORS};
 
 /// The folder of the models that have one right answer.
 pub const VALID: &str = "valid";
@@ -40,7 +40,7 @@ pub fn export(to: &Path, regressions: &[Regression]) -> Result<Exported, Regress
         return Err(RegressionError::Io { path: to.to_owned(), error });
     }
     let saved = regressions.iter().map(|regression| (regression.name.clone(), regression.case.clone()));
-    let catalogue = DEFAULT_OPERATORS.iter().flat_map(|operator| {
+    let catalogue = OPERATORS.iter().flat_map(|operator| {
         let name = operator.name.to_lowercase();
         (1..).zip(catalogue::cases(operator)).map(move |(number, case)| (format!("{name}-{number:03}"), case))
     });
@@ -130,7 +130,7 @@ In Python, with any backend of the `onnx` package:
 
 `crosscheck replay {VALID} {MUST_REFUSE}` runs them through every runtime that it knows.
 ",
-            operators = DEFAULT_OPERATORS.iter().map(|operator| operator.name).collect::<Vec<_>>().join(", "),
+            operators = OPERATORS.iter().map(|operator| operator.name).collect::<Vec<_>>().join(", "),
             version = env!("CARGO_PKG_VERSION"),
             valid = self.valid,
             must_refuse = self.must_refuse,

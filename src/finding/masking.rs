@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Known, Ledger, Probe, Sighting};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, Generated, Generator};
-use crate::operator::{DEFAULT_OPERATORS, OperatorName, Rule};
+use crate::operator::{OPERATORS, OperatorName, Rule};
 use crate::runtime::{Execution, RuntimeId};
 use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
 
@@ -81,7 +81,7 @@ fn sound_cases(
     cases: u64,
 ) -> BTreeMap<Field, Vec<Sound>> {
     let mut sound: BTreeMap<Field, Vec<Sound>> = BTreeMap::new();
-    for &operator in DEFAULT_OPERATORS {
+    for &operator in OPERATORS {
         let generator = Generator::new(vec![operator]);
         for first in (0..cases).step_by(AT_A_TIME) {
             let drawn: Vec<Generated> =

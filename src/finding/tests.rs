@@ -28,7 +28,7 @@ fn swapped_on_unsigned(job: &Job, execution: &mut Execution) {
 const FIVE: [Fault; 5] = [short_shape, swapped_flatten, no_high_rank, wrong_type, panics_on_zero];
 
 fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
-    let source = Stream::new(Generator::default(), 7, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = Options {
         source: &source,
         from: 0,

@@ -75,11 +75,6 @@ pub static OPERATORS: &[&Operator] = &[
     &trilu::TRILU,
 ];
 
-/// The operators of which cases are drawn unless others are named: what the runtimes under test do wrong with these is in the
-/// ledger of known issues.
-pub static DEFAULT_OPERATORS: &[&Operator] =
-    &[&shape::SHAPE, &flatten::FLATTEN, &reshape::RESHAPE, &size::SIZE, &identity::IDENTITY];
-
 /// The name of an operator under test.
 pub type OperatorName = &'static str;
 

@@ -18,7 +18,7 @@ fn header() -> Header {
 
 /// A campaign of so many cases with a runtime that lies.
 fn campaign(checkpoint: Option<&mut Checkpoint>, cases: u64) -> Statistics {
-    let source = Stream::new(Generator::default(), 7, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = options(&source, Some(cases), 2);
     run(&options, checkpoint, &open, &Stop::default(), &|_| {}).unwrap()
 }
@@ -166,7 +166,7 @@ fn a_checkpoint_that_cannot_be_written_says_how_to_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut checkpoint = begin(folder.path());
     fs::create_dir(folder.path().join(NEW)).unwrap();
-    let source = Stream::new(Generator::default(), 7, vec![]);
+    let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = options(&source, Some(500), 2);
     let error = run(&options, Some(&mut checkpoint), &open, &Stop::default(), &|_| {}).unwrap_err().to_string();
     let path = folder.path().join(FILE);
