@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::campaign::{named_or_all, operator};
 use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
 use crate::case::{Case, Features};
 use crate::finding::{
     Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, State, Triage, Variant, masking,
 };
+use crate::operator::Operator;
 use crate::runtime::{Runtime, by_number, select};
 
 /// List the known issues with their state, or add one
@@ -47,6 +49,9 @@ enum Action {
     /// share is shown in which a known issue explains it
     #[command(after_help = "Example:\n  crosscheck known masking --cases 20000")]
     Masking {
+        /// Operators to draw cases of, such as `shape,reshape` [default: all]
+        #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+        operator: Vec<&'static Operator>,
         /// Cases to draw for each operator
         #[arg(long, value_name = "N", default_value_t = 20_000)]
         cases: u64,
@@ -78,9 +83,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
                 _ => add(&ledger, &case, of, &mut probe, &mut saving),
             }
         }
-        &Some(Action::Masking { cases, seed, most }) => {
-            let measured = masking(&ledger, &mut probe, seed, cases);
-            show_masking(&measured, most, &mut io::stdout().lock())
+        Some(Action::Masking { operator, cases, seed, most }) => {
+            let measured = masking(&ledger, &mut probe, &named_or_all(operator), *seed, *cases);
+            show_masking(&measured, *most, &mut io::stdout().lock())
         }
     }
 }

@@ -430,9 +430,9 @@ impl Cause {
     }
 }
 
-/// The places of some nodes of a case: each choice of them, none first.
+/// The places of some nodes of a graph: each choice of them, none first. What is one node is that operator's.
 fn places_of_nodes(case: &Case) -> impl Iterator<Item = Vec<usize>> {
-    let nodes = case.nodes.len();
+    let nodes = if case.nodes.len() > 1 { case.nodes.len() } else { 0 };
     (0..1_u32 << nodes).map(move |choice| (0..nodes).filter(|place| choice >> place & 1 == 1).collect())
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Known, Ledger, Probe, Sighting};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features, Generated, Generator};
-use crate::operator::{OPERATORS, OperatorName, Rule};
+use crate::operator::{Operator, OperatorName, Rule};
 use crate::runtime::{Execution, RuntimeId};
 use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
 
@@ -43,14 +43,21 @@ struct Sound {
     by_design: Vec<Mismatch>,
 }
 
-/// Measures what each issue hides that shows on the runtimes of the probe, with so many cases of a seed for each operator.
-pub fn masking<'a>(ledger: &'a Ledger, probe: &mut Probe, seed: u64, cases: u64) -> Vec<Masking<'a>> {
+/// Measures what each issue hides that shows on the runtimes of the probe, with so many cases of a seed for each of these
+/// operators.
+pub fn masking<'a>(
+    ledger: &'a Ledger,
+    probe: &mut Probe,
+    operators: &[&'static Operator],
+    seed: u64,
+    cases: u64,
+) -> Vec<Masking<'a>> {
     let by_issue = ledger.triggers(probe);
     let all: Vec<&Trigger> = by_issue.iter().flatten().collect();
     let releases: BTreeSet<&str> = all.iter().map(|trigger| trigger.mismatch.runtime.as_str()).collect();
     let mut measured = Vec::new();
     for release in releases {
-        let sound = sound_cases(release, &all, probe, seed, cases);
+        let sound = sound_cases(release, &all, probe, operators, seed, cases);
         for (known, own) in ledger.known().zip(&by_issue) {
             let Some(Trigger { mismatch, .. }) = own.iter().find(|own| own.mismatch.runtime == release) else {
                 continue;
@@ -77,11 +84,12 @@ fn sound_cases(
     release: &str,
     triggers: &[&Trigger],
     probe: &mut Probe,
+    operators: &[&'static Operator],
     seed: u64,
     cases: u64,
 ) -> BTreeMap<Field, Vec<Sound>> {
     let mut sound: BTreeMap<Field, Vec<Sound>> = BTreeMap::new();
-    for &operator in OPERATORS {
+    for &operator in operators {
         let generator = Generator::new(vec![operator]);
         for first in (0..cases).step_by(AT_A_TIME) {
             let drawn: Vec<Generated> =
