@@ -669,10 +669,6 @@ mod tests {
             (own != variant.signature.features.join(" ")).then(|| format!("{}: {own}", variant.id))
         });
         assert_eq!(others.collect::<Vec<_>>(), Vec::<String>::new());
-        let repeated = ledger.known().find(|known| known.cause.id == "onnxruntime-run-after-vast").unwrap().variant;
-        let (mismatch, version) = (repeated.mismatch(), repeated.last_version.as_str());
-        let other_type = "Expand@26 int8[2] int64[1]{1} after int8[2] int64[1]{2251799813685248}";
-        assert_eq!(explaining(other_type, &mismatch, version, false), (Some(repeated.id.as_str()), 0));
         let typed = of("tract-any-refuses-valid-195b61");
         let mismatch = typed.mismatch();
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());

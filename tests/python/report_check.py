@@ -73,7 +73,11 @@ def check(folder):
         result["text"] = block.group(1)
         result["same"] = normalized(parser.parse_model(block.group(1))) == normalized(model)
     if model.ir_version <= onnx.IR_VERSION and (folder / "test_data_set_0" / "output_0.pb").exists():
-        result["checked"] = full_check(model)
+        try:
+            result["checked"] = full_check(model)
+        except onnx.shape_inference.InferenceError:
+            # The inference of the package, which runtimes share, may be what is wrong.
+            result["checked"] = False
     quotes = re.findall(r"^> (.*)\n\n— \[(.*?)\]", issue, re.MULTILINE)
     assert quotes, f"{folder.name} quotes nothing"
     # The IR specification is not in the package.
