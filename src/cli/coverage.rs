@@ -219,7 +219,6 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
     write_summary(view, &mut to)
 }
 
-/// Whether a report has cells of an operator.
 fn by_name(report: &CoverageReport) -> BTreeMap<(&str, u8, &str), &CellReport> {
     report.cells.iter().map(|cell| ((cell.operator.as_str(), cell.version, cell.element_type.as_str()), cell)).collect()
 }
