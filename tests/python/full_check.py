@@ -1,11 +1,11 @@
 """onnx.checker with all that it has, but for what its shape inference misreads."""
 
-from onnx import TensorProto, checker, helper, shape_inference
+from onnx import TensorProto, checker, helper, numpy_helper, shape_inference
 
 
 def is_misread(model):
     """Whether shape inference takes a valid model for another."""
-    return squeezes_out_of_order(model) or pads_axes_of_32_bits(model)
+    return any(misreads(model) for misreads in (squeezes_out_of_order, pads_axes, splits_past_32_bits))
 
 
 def squeezes_out_of_order(model):
@@ -18,14 +18,28 @@ def squeezes_out_of_order(model):
     return any(list(some) != sorted(some) for some in axes)
 
 
-def pads_axes_of_32_bits(model):
-    """That of Pad reads axes that are part of the model as int64 only, where int32 is allowed as well."""
-    values = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
-    for node in model.graph.node:
-        if node.op_type == "Constant" and node.attribute:
-            values[node.output[0]] = node.attribute[0].t.data_type
-    pads = [node for node in model.graph.node if node.op_type == "Pad" and len(node.input) > 3]
-    return any(values.get(node.input[3]) == TensorProto.INT32 for node in pads)
+def constants(model):
+    """The tensors that are part of the model, by name."""
+    nodes = [node for node in model.graph.node if node.op_type == "Constant" and node.attribute]
+    tensors = {node.output[0]: node.attribute[0].t for node in nodes}
+    return tensors | {tensor.name: tensor for tensor in model.graph.initializer}
+
+
+def pads_axes(model):
+    """That of Pad reads axes that are part of the model as int64 only, where int32 is allowed as well; and it takes axes that
+    another node computes for none at all."""
+    tensors = constants(model)
+    computed = {name for node in model.graph.node for name in node.output} - tensors.keys()
+    axes = [node.input[3] for node in model.graph.node if node.op_type == "Pad" and len(node.input) > 3]
+    return any(name in computed or name in tensors and tensors[name].data_type == TensorProto.INT32 for name in axes)
+
+
+def splits_past_32_bits(model):
+    """That of Split holds the dim that is split in 32 bits."""
+    tensors = constants(model)
+    names = [node.input[1] for node in model.graph.node if node.op_type == "Split" and len(node.input) > 1]
+    parts = [numpy_helper.to_array(tensors[name]).tolist() for name in names if name in tensors]
+    return any(sum(some) >= 2**31 for some in parts)
 
 
 def full_check(model):
