@@ -550,7 +550,7 @@ mod tests {
             (&|model| model.graph = None, "no graph"),
             (&|model| graph(model).node.clear(), "it has 0 nodes beside Constant nodes"),
             (&|model| graph(model).node.reverse(), "nothing before gives `node0`, which is taken"),
-            (&|model| graph(model).node[0].op_type = Some("Add".to_owned()), "no operator `Add`"),
+            (&|model| graph(model).node[0].op_type = Some("Erf".to_owned()), "no operator `Erf`"),
             (&|model| graph(model).node[0].domain = Some("com.example".to_owned()), "no operator `com.example.Shape`"),
             (&|model| graph(model).node[0].output.push("more".to_owned()), "a Shape has 2 outputs"),
             (&|model| graph(model).node[0].output[0] = "source0".to_owned(), "two values have the name `source0`"),

@@ -55,7 +55,9 @@ pub struct Drawing<'d, 'u> {
     /// How many entries the first parameter is to have, if possible.
     pub length: Option<usize>,
     /// Attributes that are not drawn, but given.
-    fixed: Option<Vec<Attribute>>,
+    given: Vec<Attribute>,
+    /// Whether no others are drawn.
+    is_fixed: bool,
     drawn: Drawn,
 }
 
@@ -84,12 +86,29 @@ impl<'d, 'u> Drawing<'d, 'u> {
         }
         let Data { element_type, dims } = data;
         let drawn = Drawn { attributes: vec![], inputs: vec![], outputs: 1 };
-        Ok(Drawing { u, version, aim, element_type, dims, is_free, length: None, fixed: None, drawn })
+        Ok(Drawing {
+            u,
+            version,
+            aim,
+            element_type,
+            dims,
+            is_free,
+            length: None,
+            given: vec![],
+            is_fixed: false,
+            drawn,
+        })
     }
 
-    /// Makes attributes given, and perhaps the length of the first parameter.
+    /// Makes some attributes given.
+    pub(super) fn give(&mut self, attributes: &[Attribute]) {
+        self.given = attributes.to_vec();
+    }
+
+    /// Makes all attributes given, and perhaps the length of the first parameter.
     pub(super) fn fix(&mut self, attributes: &[Attribute], length: Option<usize>) {
-        self.fixed = Some(attributes.to_vec());
+        self.give(attributes);
+        self.is_fixed = true;
         self.length = length;
     }
 
@@ -103,7 +122,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
 
     /// Whether the attributes are given, and not drawn.
     pub fn is_fixed(&self) -> bool {
-        self.fixed.is_some()
+        self.is_fixed
     }
 
     /// The version of the operator.
@@ -148,9 +167,10 @@ impl<'d, 'u> Drawing<'d, 'u> {
         name: &str,
         draw: impl FnOnce(&mut Self) -> Result<Option<AttributeValue>>,
     ) -> Result<Option<AttributeValue>> {
-        let value = match &self.fixed {
-            Some(fixed) => fixed.iter().find(|attribute| attribute.name == name).map(|found| found.value.clone()),
-            None => draw(self)?,
+        let given = self.given.iter().find(|attribute| attribute.name == name);
+        let value = match given.map(|attribute| attribute.value.clone()) {
+            None if !self.is_fixed => draw(self)?,
+            given => given,
         };
         if let Some(value) = value.clone() {
             self.drawn.attributes.push(Attribute { name: name.to_owned(), value });

@@ -262,7 +262,7 @@ fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
 }
 
 /// The dims of data broadcast to a shape, if they go together.
-fn broadcast(dims: &[i64], shape: &[i64]) -> Option<Vec<i64>> {
+pub(super) fn broadcast(dims: &[i64], shape: &[i64]) -> Option<Vec<i64>> {
     let rank = dims.len().max(shape.len());
     let pair = |place| match (from_the_right(dims, rank, place), from_the_right(shape, rank, place)) {
         (1, size) => Some(size),
@@ -277,7 +277,7 @@ fn from_the_right(list: &[i64], length: usize, place: usize) -> i64 {
 }
 
 /// The data in dims that it broadcasts to.
-fn repeated(data: &Tensor, dims: Vec<i64>) -> Tensor {
+pub(super) fn repeated(data: &Tensor, dims: Vec<i64>) -> Tensor {
     // As many elements are the same ones.
     data.with_dims(dims.clone()).unwrap_or_else(|_| {
         let first = dims.len() - data.rank();

@@ -4,6 +4,7 @@
 //! arity, the declared attributes, the listed element types - is checked here, so an operator's own file holds only what
 //! is special about it. No code or result of a runtime under test takes part in any of this.
 
+pub(crate) mod arithmetic;
 mod axes;
 mod blocks;
 pub(crate) mod cast;
@@ -75,7 +76,12 @@ pub static OPERATORS: &[&Operator] = &[
     &trilu::TRILU,
 ];
 
-/// The name of an operator under test.
+/// Every operator whose calls can be judged: those under test, and the arithmetic between them.
+pub fn every() -> impl Iterator<Item = &'static Operator> {
+    OPERATORS.iter().chain(arithmetic::ARITHMETIC).copied()
+}
+
+/// The name of an operator.
 pub type OperatorName = &'static str;
 
 /// In place of an operator, for what concerns several nodes together.
@@ -451,6 +457,16 @@ impl Operator {
         self.versions.iter().map(|version| version.element_types.len()).sum()
     }
 
+    /// Whether it is one of those that compute with elements between the others, and not under test itself.
+    pub fn is_arithmetic(&self) -> bool {
+        arithmetic::ARITHMETIC.contains(&self)
+    }
+
+    /// The most inputs that a version declares; a variadic one is one.
+    pub fn most_inputs(&self) -> usize {
+        self.versions.iter().map(|version| version.inputs.len()).max().unwrap_or(0)
+    }
+
     /// Whether its output is of its own type, rather than elements of its data.
     pub fn computes(&self) -> bool {
         !matches!(self.output_type, OutputType::Data)
@@ -512,6 +528,23 @@ impl Operator {
         data: Option<Data>,
     ) -> arbitrary::Result<Drawn> {
         let mut drawing = Drawing::new(u, version, aim, data)?;
+        (self.draw)(&mut drawing)?;
+        drawing.finish()
+    }
+
+    /// A valid call of a version with some attributes given; those that are not are drawn.
+    ///
+    /// # Errors
+    /// None in practice: values that have run out are drawn as zeros.
+    pub(crate) fn draw_with(
+        &self,
+        u: &mut Unstructured,
+        version: &'static Version,
+        attributes: &[Attribute],
+        data: Option<Data>,
+    ) -> arbitrary::Result<Drawn> {
+        let mut drawing = Drawing::new(u, version, Aim::Valid, data)?;
+        drawing.give(attributes);
         (self.draw)(&mut drawing)?;
         drawing.finish()
     }
@@ -614,7 +647,7 @@ fn is_vast_output(dims: &[i64]) -> bool {
 }
 
 /// The types that Tind stands for.
-const INDEX_TYPES: [ElementType; 2] = [ElementType::Int32, ElementType::Int64];
+pub(crate) const INDEX_TYPES: [ElementType; 2] = [ElementType::Int32, ElementType::Int64];
 
 /// An axis of a tensor of a rank, in [-r, r-1], as it counts from the front.
 fn axis(value: i64, rank: usize) -> Option<usize> {
@@ -745,10 +778,8 @@ impl FromStr for &'static Operator {
     type Err = UnknownOperator;
 
     fn from_str(name: &str) -> Result<Self, UnknownOperator> {
-        OPERATORS
-            .iter()
-            .copied()
-            .find(|o| o.name.eq_ignore_ascii_case(name))
+        every()
+            .find(|operator| operator.name.eq_ignore_ascii_case(name))
             .ok_or_else(|| UnknownOperator(name.to_owned()))
     }
 }
@@ -768,7 +799,7 @@ pub(crate) fn read_name<'de, D: Deserializer<'de>>(from: D) -> Result<OperatorNa
 pub struct UnknownOperator(String);
 
 fn names() -> String {
-    OPERATORS.iter().map(|o| o.name).collect::<Vec<_>>().join(", ")
+    every().map(|operator| operator.name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

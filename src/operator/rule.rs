@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
 
-use super::{Arity, OPERATORS, Types, Version, may_be_constant};
+use super::{Arity, Operator, Types, Version, may_be_constant};
 use crate::tensor::ElementType;
 
 /// A rule of the ONNX specification. Those on the form of any node, and on the graph around it, are defined here, and those of one
@@ -192,7 +192,7 @@ impl Rule {
     /// Every rule, each once: those that any operator has first, then those of each operator.
     pub fn all() -> impl Iterator<Item = Rule> {
         let mut seen = HashSet::new();
-        let of_operators = OPERATORS.iter().flat_map(|operator| operator.own_rules());
+        let of_operators = super::every().flat_map(Operator::own_rules);
         let all = [Rule::NOT_IN_OPSET].into_iter().chain(Rule::FORM.iter().copied()).chain(of_operators);
         all.filter(move |rule| seen.insert(*rule))
     }
@@ -234,6 +234,11 @@ impl Rule {
     /// nothing about the operator: see [`Expectation::in_invalid_graph`](super::Expectation::in_invalid_graph).
     pub fn is_on_the_graph(self) -> bool {
         matches!(self, Rule::UNRANKED | Rule::CONSTANT_TYPE)
+    }
+
+    /// Whether it says that the in-house implementation does not have what a call asks for, so that nothing is judged.
+    pub fn is_out_of_reach(self) -> bool {
+        matches!(self, Rule::ARITHMETIC_NOT_JUDGED | Rule::CAST_NOT_JUDGED)
     }
 
     /// Its name.

@@ -79,6 +79,9 @@ fn run<'a>(
         let expectation = expectation(node, model.opset, &values, evaluate)?;
         match (expectation.outputs(), expectation.rule()) {
             (Some(outputs), _) => values.extend(node.output.iter().map(String::as_str).zip(outputs.to_vec())),
+            (None, Some(rule)) if rule.is_out_of_reach() => {
+                return Err(format!("no operator `{}` here for what it is given", node.op_type.as_deref().unwrap_or("")));
+            }
             (None, Some(rule)) => return Ok(refusal(rule)),
             (None, None) => unreachable!("a defined expectation has outputs"),
         }
