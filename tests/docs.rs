@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use onnx_crosscheck::case::pattern::{PATTERNS, Pattern};
 use onnx_crosscheck::case::{Case, Generator, MAX_ELEMENTS, MAX_LINE, MAX_NODES, MAX_RANK, Wiring, catalogue};
 use onnx_crosscheck::fuzzing;
-use onnx_crosscheck::operator::{Answer, Expectation, NEWEST_OPSET, OPERATORS, Rule};
+use onnx_crosscheck::operator::{self, Answer, Expectation, NEWEST_OPSET, OPERATORS, Rule};
 use onnx_crosscheck::runtime::{KINDS, by_number};
 use onnx_crosscheck::tensor::{ElementType, Tensor};
 use onnx_crosscheck::verdict::Discrepancy;
@@ -80,6 +81,16 @@ fn the_operators_and_their_versions() {
     for operator in OPERATORS {
         assert!(readme.contains(operator.name), "the README does not name {operator}");
     }
+}
+
+#[test]
+fn the_patterns_and_the_arithmetic() {
+    let row = |pattern: &Pattern| format!("| `{}` | `{}` |", pattern.id, pattern.text);
+    assert_rows("docs/patterns.md", "| pattern | nodes |", &PATTERNS.iter().map(row).collect::<Vec<_>>());
+    let text = read("docs/patterns.md");
+    let missing: Vec<_> =
+        operator::every().filter(|operator| operator.is_arithmetic() && !text.contains(operator.name)).collect();
+    assert!(missing.is_empty(), "docs/patterns.md does not name {missing:?}");
 }
 
 #[test]

@@ -1,14 +1,15 @@
-//! Which part of the input space was reached: each cell (operator version and element type), and each rule in each
-//! wiring, by runtime.
+//! Which part of the input space was reached: each cell (operator version and element type), each rule in each wiring, and
+//! what graphs are made of, by runtime.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
 use super::Pairs;
 use super::examine::Examination;
-use crate::case::{Call, Case, Generated, Wiring};
+use crate::case::pattern::{self, PATTERNS, PatternId};
+use crate::case::{Call, Case, Generated, Shown, Value, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
@@ -21,6 +22,87 @@ pub struct Coverage {
     cells: BTreeMap<Cell, CellCoverage>,
     #[serde(with = "Pairs")]
     rules: BTreeMap<(Option<Rule>, usize), Row>,
+    #[serde(with = "Pairs")]
+    graphs: BTreeMap<Part, Row>,
+}
+
+/// Something that graphs are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Part {
+    /// A pattern, by its id.
+    Pattern(#[serde(deserialize_with = "pattern::read_id")] PatternId),
+    /// What is declared of a value that another node takes.
+    Between(Shown),
+    /// A source is a graph output as well.
+    Passed,
+    /// Two nodes are the same.
+    Twins,
+    /// A node takes what another gives. A variadic input is one place.
+    Edge {
+        #[serde(deserialize_with = "operator::read_name")]
+        giver: OperatorName,
+        #[serde(deserialize_with = "operator::read_name")]
+        taker: OperatorName,
+        input: usize,
+    },
+}
+
+impl Part {
+    /// Those that a campaign of all operators is to reach.
+    fn all() -> impl Iterator<Item = Part> {
+        let between = Shown::all().map(Part::Between);
+        let takers =
+            || OPERATORS.iter().flat_map(|taker| (0..taker.most_inputs()).map(move |input| (taker.name, input)));
+        let edges = OPERATORS
+            .iter()
+            .flat_map(move |giver| takers().map(|(taker, input)| Part::Edge { giver: giver.name, taker, input }));
+        let patterns = PATTERNS.iter().map(|pattern| Part::Pattern(pattern.id));
+        patterns.chain(between).chain([Part::Passed, Part::Twins]).chain(edges)
+    }
+
+    /// Those of a graph, each once.
+    fn of(case: &Case) -> BTreeSet<Part> {
+        let mut parts: BTreeSet<Part> =
+            PATTERNS.iter().filter(|pattern| pattern.is_in(case)).map(|pattern| Part::Pattern(pattern.id)).collect();
+        for (place, node) in case.nodes.iter().enumerate() {
+            if case.is_taken(place) {
+                parts.insert(Part::Between(node.shown));
+            }
+            if case.twins(place).len() > 1 {
+                parts.insert(Part::Twins);
+            }
+            let last = node.operator.most_inputs().saturating_sub(1);
+            for (input, value) in node.inputs.iter().enumerate() {
+                if let Some(Value::Output { node: giver, .. }) = value {
+                    let (giver, taker) = (case.nodes[*giver].operator.name, node.operator.name);
+                    parts.insert(Part::Edge { giver, taker, input: input.min(last) });
+                }
+            }
+        }
+        parts.extend(Some(Part::Passed).filter(|_| !case.passed.is_empty()));
+        parts
+    }
+
+    /// What kind of part it is, for people.
+    fn kind(self) -> &'static str {
+        match self {
+            Part::Pattern(_) => "pattern",
+            Part::Edge { .. } => "edge",
+            Part::Between(_) | Part::Passed | Part::Twins => "declaration",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Pattern(id) => f.write_str(id),
+            Part::Between(shown) => write!(f, "a value between: {shown}"),
+            Part::Passed => f.write_str("an input that is an output"),
+            Part::Twins => f.write_str("identical nodes"),
+            Part::Edge { giver, taker, input } => write!(f, "{taker}.{input}<{giver}"),
+        }
+    }
 }
 
 /// An operator version and an element type that it lists.
@@ -229,6 +311,11 @@ impl Coverage {
         for wiring in wirings {
             count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
         }
+        if case.nodes.len() > 1 {
+            for part in Part::of(case) {
+                count(self.graphs.entry(part).or_insert_with(runtimes));
+            }
+        }
         let called = case.call();
         let Some(Call { operator, version: Some(version), element_type: Some(element_type), .. }) = called else {
             return;
@@ -277,6 +364,10 @@ impl Coverage {
             let none = || Row(vec![Counts::default(); theirs.0.len()]);
             self.rules.entry(key).or_insert_with(none).add(&theirs);
         }
+        for (key, theirs) in part.graphs {
+            let none = || Row(vec![Counts::default(); theirs.0.len()]);
+            self.graphs.entry(key).or_insert_with(none).add(&theirs);
+        }
     }
 
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
@@ -309,7 +400,13 @@ impl Coverage {
                     .map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
             })
         });
-        CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect() }
+        let parts: BTreeSet<Part> = Part::all().chain(self.graphs.keys().copied()).collect();
+        let graphs = parts.into_iter().map(|part| GraphReport {
+            kind: part.kind().to_owned(),
+            name: part.to_string(),
+            runtimes: self.graphs.get(&part).map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
+        });
+        CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect(), graphs: graphs.collect() }
     }
 }
 
@@ -379,6 +476,8 @@ pub struct CoverageReport {
     pub cells: Vec<CellReport>,
     /// All rules in all wirings; `valid` stands first.
     pub rules: Vec<RuleReport>,
+    /// What graphs are made of: patterns, declarations and edges. Those of arithmetic stand there only where they were reached.
+    pub graphs: Vec<GraphReport>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -400,6 +499,24 @@ pub struct RuleReport {
     /// A case with operands in two wirings counts in both.
     pub wiring: String,
     pub runtimes: Vec<Counts>,
+}
+
+/// A pattern, a declaration or an edge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GraphReport {
+    /// `pattern`, `declaration` or `edge`.
+    pub kind: String,
+    /// Of an edge such as `Reshape.1<Concat`: the input of a node, and the operator that gives it.
+    pub name: String,
+    /// A graph counts in each part that it has.
+    pub runtimes: Vec<Counts>,
+}
+
+impl GraphReport {
+    /// Graphs that were generated: each runtime counts all of them.
+    pub fn cases(&self) -> u64 {
+        cases(&self.runtimes)
+    }
 }
 
 impl CellReport {
@@ -515,6 +632,7 @@ mod tests {
             runtimes: names.iter().map(|name| id(name)).collect(),
             cells: vec![],
             rules: vec![],
+            graphs: vec![],
         };
         let none = Counts::default();
         let agreed = Counts { agreed: 7, answered: 7, ..none };

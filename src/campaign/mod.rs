@@ -15,7 +15,7 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
-pub use coverage::{CellReport, Counts, Coverage, CoverageReport, RuleReport, State, Subject};
+pub use coverage::{CellReport, Counts, Coverage, CoverageReport, GraphReport, RuleReport, State, Subject};
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;

@@ -87,9 +87,9 @@ impl Generator {
         Generator::new(OPERATORS[..5].to_vec())
     }
 
-    /// Whether each node of a case is of one of its operators.
+    /// Whether each node of a case is of one of its operators, or arithmetic between them.
     pub fn is_of(&self, case: &Case) -> bool {
-        case.nodes.iter().all(|node| self.operators.contains(&node.operator))
+        case.nodes.iter().all(|node| self.operators.contains(&node.operator) || node.operator.is_arithmetic())
     }
 
     pub fn operators(&self) -> &[&'static Operator] {

@@ -1,5 +1,7 @@
 //! The graph of a case: what its nodes take and give, and what the specification demands of it.
 
+use serde::{Deserialize, Serialize};
+
 use super::notation::{MAX_NODES, MAX_RUNS};
 use super::overridden::complement;
 use super::{Case, Contents, Declared, Fed, Operand, Wiring};
@@ -43,7 +45,7 @@ pub enum Value {
 }
 
 /// Who sees the outputs of a node, beside the nodes that take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Shown {
     /// Nobody, and nothing is declared of it.
     Hidden,
@@ -54,7 +56,7 @@ pub enum Shown {
 }
 
 /// What is declared of the dims of a value that a node gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Declares {
     /// Each is a symbol of its own.
     Symbolic,

@@ -13,6 +13,7 @@ pub mod law;
 mod misread;
 mod notation;
 mod overridden;
+pub mod pattern;
 pub mod shrink;
 mod single;
 pub mod space;

@@ -134,6 +134,13 @@ impl fmt::Display for Shown {
     }
 }
 
+impl Shown {
+    /// Every way to show the output of a node.
+    pub fn all() -> impl Iterator<Item = Shown> {
+        SHOWN_AS.iter().map(|(_, shown)| *shown)
+    }
+}
+
 /// Each way to show the output of a node, by its name.
 const SHOWN_AS: [(&str, Shown); 7] = [
     ("hidden", Shown::Hidden),

@@ -1,6 +1,6 @@
 //! `crosscheck coverage`: which part of the input space the last campaign reached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,8 +9,9 @@ use minijinja::Environment;
 use serde::Serialize;
 
 use super::{Ending, align_right, table};
-use crate::campaign::{CellReport, Counts, CoverageReport, RuleReport, State, Subject};
+use crate::campaign::{CellReport, Counts, CoverageReport, GraphReport, RuleReport, State, Subject};
 use crate::case::Wiring;
+use crate::case::pattern::PATTERNS;
 use crate::files::{read_text, write_whole};
 use crate::operator::{OPERATORS, Rule};
 use crate::tensor::ElementType;
@@ -137,6 +138,12 @@ impl<'a> From<&'a RuleReport> for Entry<'a> {
     }
 }
 
+impl<'a> From<&'a GraphReport> for Entry<'a> {
+    fn from(part: &'a GraphReport) -> Entry<'a> {
+        Entry { counts: &part.runtimes, subject: Subject::Answers }
+    }
+}
+
 impl View<'_> {
     /// All there are: that of all runtimes under test together, then one of each runtime.
     fn all(report: &CoverageReport) -> impl Iterator<Item = View<'_>> {
@@ -216,7 +223,35 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
         "\nThe same by rule and wiring; a case with operands in two wirings counts in both:\n\n{}",
         table.trim_fmt()
     )?;
+    let mut parts = super::table(["in graphs", ""].map(str::to_owned));
+    for part in report.graphs.iter().filter(|part| part.kind != EDGE) {
+        parts.add_row([part.name.clone(), view.text(part)]);
+    }
+    writeln!(
+        to,
+        "\nThe same by pattern of nodes, and by what is declared of the values between:\n\n{}",
+        parts.trim_fmt()
+    )?;
+    write_edges(view, &mut to)?;
     write_summary(view, &mut to)
+}
+
+/// The kind of part that a pair of nodes is.
+const EDGE: &str = "edge";
+
+/// An edge such as `Reshape.1<Concat`: the operator that gives a value, and the input that takes it.
+fn ends(edge: &str) -> (&str, &str) {
+    let (taker, giver) = edge.split_once('<').unwrap_or((edge, ""));
+    (giver, taker)
+}
+
+/// How many edges between nodes were reached, and which not.
+fn write_edges(view: View, to: &mut impl Write) -> io::Result<()> {
+    let edges = || view.report.graphs.iter().filter(|part| part.kind == EDGE);
+    let reached = edges().filter(|edge| edge.cases() > 0).count();
+    writeln!(to, "\n{reached} edges between nodes were reached, such as Reshape.1<Concat; the page shows them all.")?;
+    let missed: Vec<&str> = edges().filter(|edge| edge.cases() == 0).map(|edge| edge.name.as_str()).collect();
+    if missed.is_empty() { Ok(()) } else { writeln!(to, "Not reached, {}: {}", missed.len(), missed.join(", ")) }
 }
 
 fn by_name(report: &CoverageReport) -> BTreeMap<(&str, u8, &str), &CellReport> {
@@ -300,6 +335,23 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
         let cells: Vec<_> = row.iter().map(|rule| add(rule.name(), Entry::from(rule), more.clone())).collect();
         rules.push(serde_json::json!({ "name": row[0].rule, "sentence": sentence, "cells": cells }));
     }
+    let mut parts = Vec::new();
+    for part in report.graphs.iter().filter(|part| part.kind != EDGE) {
+        let pattern = PATTERNS.iter().find(|pattern| pattern.id == part.name).map(|pattern| pattern.text);
+        let cell = add(part.name.clone(), Entry::from(part), serde_json::json!({ "pattern": pattern }));
+        parts.push(serde_json::json!({ "name": part.name, "cell": cell }));
+    }
+    let edges = report.graphs.iter().filter(|part| part.kind == EDGE);
+    let edges: BTreeMap<(&str, &str), &GraphReport> = edges.map(|part| (ends(&part.name), part)).collect();
+    let takers: BTreeSet<&str> = edges.keys().map(|(_, taker)| *taker).collect();
+    let givers: BTreeSet<&str> = edges.keys().map(|(giver, _)| *giver).collect();
+    let mut rows = Vec::new();
+    for giver in givers {
+        let edge = |taker: &&str| edges.get(&(giver, *taker)).copied();
+        let mut shown = |edge: &GraphReport| add(edge.name.clone(), Entry::from(edge), serde_json::json!({}));
+        let cells: Vec<_> = takers.iter().map(|taker| edge(taker).map(&mut shown)).collect();
+        rows.push(serde_json::json!({ "name": giver, "cells": cells }));
+    }
     let totals = |entries: Vec<Entry>| -> Vec<(String, Vec<usize>)> {
         views.iter().map(|view| (view.name(), view.totals(entries.iter().copied()))).collect()
     };
@@ -319,13 +371,16 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
         "operators": operators,
         "wirings": Wiring::ALL.map(|wiring| wiring.to_string()),
         "rules": rules,
+        "graph_totals": totals(report.graphs.iter().map(Entry::from).collect()),
+        "parts": parts,
+        "takers": takers,
+        "edges": rows,
     });
     Ok(environment.get_template("coverage.html")?.render(minijinja::value::Serde(context))?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
     use std::fs;
 
     use super::*;

@@ -3,6 +3,8 @@
 //! Each node is drawn like a case of one node whose data is a value that there is by then. Its output is computed on the way, so
 //! that the nodes behind it suit it. At the end it is decided who sees each value.
 
+mod weave;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feeds::MAX_RANK;
 use super::{ENOUGH, Generated, Generator, Intent, contents, entropy, int, operand, wiring};
+use crate::case::pattern::Pattern;
 use crate::case::{Case, Declared, Declares, MAX_NODES, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{
     Aim, Answer, Attribute, Data, Drawn, Expectation, Given, MAX_DRAWN, Operator, Role, Rule, Version, dims,
@@ -110,6 +113,7 @@ impl Generator {
     /// # Errors
     /// None in practice: values that have run out are drawn as zeros.
     pub fn graph(&self, u: &mut Unstructured, nodes: RangeInclusive<u8>) -> Result<Generated> {
+        let most = *nodes.end();
         let wanted = usize::from(int(u, nodes)?);
         // A byte in all its values, so that the shares are exact.
         let intent = match int(u, 0..=255)? {
@@ -120,17 +124,36 @@ impl Generator {
         let callee = self.callee_for(u, intent)?;
         let opset = int(u, callee.0.opsets(callee.1))?;
         let mut sketch = Sketch::new(&self.operators, opset);
+        // One node beside those of a pattern is not valid, if that is the intent.
+        let most = usize::from(most) - usize::from(intent != Intent::Valid);
+        let pattern = if u.ratio(1, 2)? { sketch.any_pattern(u, most)? } else { None };
+        let of_pattern = pattern.map_or(0, Pattern::nodes);
+        let wanted = wanted.max(of_pattern + usize::from(intent != Intent::Valid));
         let mut bends_at = match intent {
             Intent::Valid | Intent::Given => None,
             Intent::Rule(_) | Intent::Wild => Some(u.choose_index(wanted)?),
         };
+        let mut woven = match pattern {
+            Some(pattern) => Some((pattern, u.int_in_range(0..=wanted - of_pattern)?)),
+            None => None,
+        };
         while sketch.nodes.len() < wanted {
+            // Nodes that compute parameters may have taken its room.
+            if let Some((pattern, place)) = woven
+                && sketch.nodes.len() >= place
+            {
+                woven = None;
+                if sketch.nodes.len() + pattern.nodes() <= most {
+                    sketch.weave(u, pattern)?;
+                }
+                continue;
+            }
             match bends_at {
                 Some(place) if sketch.nodes.len() >= place => {
                     sketch.add_bent(u, callee, intent, wanted - sketch.nodes.len())?;
                     bends_at = None;
                 }
-                _ => sketch.step(u, bends_at.unwrap_or(wanted) - sketch.nodes.len())?,
+                _ => sketch.step(u, bends_at.unwrap_or(wanted).saturating_sub(sketch.nodes.len()))?,
             }
         }
         sketch.finished(u, intent)
@@ -456,7 +479,7 @@ impl<'a> Sketch<'a> {
         if way > 11 || room < 2 {
             return self.add_source(u, planned);
         }
-        match int(u, 0..=3)? {
+        match int(u, 0..=5)? {
             0 | 1 => {
                 let ways: Vec<(Callee, Value, Tensor)> =
                     self.computed().into_iter().filter(|(_, _, tensor)| suits(tensor)).collect();
@@ -471,6 +494,11 @@ impl<'a> Sketch<'a> {
                 if let (Some(dims), Some(wanted)) = (dims, wanted)
                     && let Some(value) = self.measured(u, &dims, &wanted)?
                 {
+                    return Ok(value);
+                }
+            }
+            3 | 4 => {
+                if let Some(value) = self.computed_numbers(u, &planned)? {
                     return Ok(value);
                 }
             }

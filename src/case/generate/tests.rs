@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use prost::Message;
 
 use super::*;
+use crate::case::pattern;
 use crate::case::{Declares, Node, Shown, Value};
 use crate::model;
 use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
@@ -400,8 +401,8 @@ fn graphs() -> impl Iterator<Item = Generated> {
     (0..GRAPHS).map(move |index| generator.graph_case(SEED, index, 2..=6))
 }
 
-/// A pattern in a graph: whether a case has it.
-type Pattern = (&'static str, fn(&Generated) -> bool);
+/// A form of a graph: whether a case has it.
+type Form = (&'static str, fn(&Generated) -> bool);
 
 /// Whether a node of one operator takes the output of a node of another in an input.
 fn joins(case: &Case, taker: &str, input: usize, giver: &str) -> bool {
@@ -451,7 +452,7 @@ fn is_shape_of_another(case: &Case, node: &Node) -> bool {
     case.nodes[shape].operator.name == "Shape" && case.nodes[shape].inputs[0] != Some(data)
 }
 
-const PATTERNS: &[Pattern] = &[
+const FORMS: &[Form] = &[
     ("Reshape.1<Shape", |g| joins(&g.case, "Reshape", 1, "Shape")),
     ("Reshape.1<Reshape", |g| joins(&g.case, "Reshape", 1, "Reshape")),
     ("Reshape.0<Flatten", |g| joins(&g.case, "Reshape", 0, "Flatten")),
@@ -502,18 +503,18 @@ const PATTERNS: &[Pattern] = &[
 ];
 
 #[test]
-fn every_pattern_of_a_graph_is_reached() {
-    let mut reached = vec![0_u32; PATTERNS.len()];
+fn every_form_of_a_graph_is_reached() {
+    let mut reached = vec![0_u32; FORMS.len()];
     let mut opsets = BTreeSet::new();
     let few = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let graphs = (0..GRAPHS).map(|index| few.graph_case(SEED, index, 2..=6));
     for generated in graphs.filter(|generated| matches!(generated.expectation, Expectation::Defined(_))) {
         opsets.insert(generated.case.opset);
-        for (count, (_, holds)) in reached.iter_mut().zip(PATTERNS) {
+        for (count, (_, holds)) in reached.iter_mut().zip(FORMS) {
             *count += u32::from(holds(&generated));
         }
     }
-    let reached: Vec<_> = PATTERNS.iter().map(|(name, _)| name).zip(reached).collect();
+    let reached: Vec<_> = FORMS.iter().map(|(name, _)| name).zip(reached).collect();
     assert!(reached.iter().all(|(_, count)| *count >= 30), "{reached:#?}");
     assert!(opsets.iter().copied().eq(1..=crate::operator::NEWEST_OPSET), "{opsets:?}");
 }
@@ -597,12 +598,12 @@ fn a_seed_gives_the_same_graphs_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..6).map(|index| generator.graph_case(SEED, index, 2..=6).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    a=Size@5 int64[128,1,32]:random(38193):initializer(typed); a1=Reshape int64[0]{}:initializer int64[1]{-1}:initializer :output(rank); a2=Reshape a a1 :output; Size int64[32,3,3,1,1,1,1,1,1,1,1,1]:special:initializer(typed)
-    a=Shape@8 int64[3,128]:default; a1=Reshape a int64[2]{1,2}; a2=Size a1 :output(rank); a3=Size a1; a4=Size a3 :output; Size a3 :output(static)
-    x=int64[64,1]; x1=int64[2]{-1,1}; a=Reshape@24 allowzero=1 x x1 :info(static); a1=Reshape allowzero=1 x x1; a2=Shape start=3 end=-8589934591 a1 :output; a3=Flatten a; a4=Reshape a3 int64[2]{8,-1}:initializer :output; Reshape allowzero=1 x1 int64[1]{2}:initializer(typed)
-    x1=int64[5]{32,4,2,2,1}:constant(typed); x2=int64[1]{-1}:initializer:output; a=Flatten@24 axis=2 float[4,128]:special; a1=Reshape a x1; a2=Shape start=-1 end=255 a1 :output; a3=Reshape allowzero=1 x1 x2 :info(rank); Reshape a3 int64[3]{1,5,1}:constant(typed) :output(rank)
-    a=Flatten@1 axis=1 float[127]:random(58286) :output; a1=Size a :info(rank); a2=Size a1; Size a2
-    a=Size@4 int64[128,0,1]:special :output; a1=Shape a :output(rank); a2=Size a1 :output; a3=Reshape shape=[0,0,-1] float[257,0,1,1,1,1]:random(19385) :output; a4=Reshape shape=[7,0] consumed_inputs=[257] a3; Flatten axis=1 a4
+    a=Flatten@5 axis=0 float[]:random(54062):input(symbolic); a1=Reshape int64[4]{-1,1,1,1}:initializer int64[1]{-1}:initializer :output(rank); a2=Reshape a a1 :output; Size int64[32,3,3,1,1,1,1,1,1,1,1,1]:special:initializer(typed)
+    a=Shape@8 int64[128,2]; a1=Reshape a int64[2]{1,2}; a2=Size a1 :output(rank); a3=Size a1; a4=Size a3 :output; Size a3 :output(static)
+    a=Flatten@24 axis=1 float4e2m1[32]:input(symbolic); a1=Reshape a int64[1]{32}:input(symbolic) :info(static); a2=Shape a; a3=Reshape a1 a2 :output(static); a4=Flatten a :output(rank); Flatten a3
+    x1=int64[1,11,13,16,1,1]:special:constant; a=Flatten@24 axis=0 int64[]:special:initializer(typed) :output; a1=Shape x1; a2=Max a1 int64[1]{1}:constant(typed) :output; a3=Reshape x1 a2; Flatten axis=5 a3
+    x=int64[0,4]; a=Shape@1 x :info(rank); a1=Size a :output; a2=Shape x; Shape a2
+    x=complex128[7,1,7]; a=Shape@4 x; a1=Shape x; a2=Shape a1 :output; a3=Reshape shape=[32,0,-1] float16[32,0,0]:random(8428):initializer(typed); a4=Shape a3 :output; Shape a
     ");
 }
 
@@ -638,4 +639,19 @@ fn a_mutated_graph_is_another_graph_and_the_same_for_the_same_seed() {
     }
     assert_eq!(lengths, (2..=8).collect());
     assert!(is_alike > 2700, "{is_alike} of 3000 are not drawn but mutated");
+}
+
+#[test]
+fn graphs_contain_every_pattern() {
+    let generator = Generator::new(OPERATORS.to_vec());
+    let mut counts: Vec<(&str, u32)> = pattern::PATTERNS.iter().map(|pattern| (pattern.id, 0)).collect();
+    for index in 0..20_000 {
+        let drawn = generator.graph_case(5, index, 2..=6);
+        let is_valid = matches!(drawn.expectation, Expectation::Defined(_));
+        for (pattern, (_, count)) in pattern::PATTERNS.iter().zip(&mut counts) {
+            *count += u32::from(is_valid && pattern.is_in(&drawn.case));
+        }
+    }
+    let rare: Vec<_> = counts.iter().filter(|(_, count)| *count < 10).collect();
+    assert!(rare.is_empty(), "{rare:?} of {counts:?}");
 }
