@@ -10,7 +10,8 @@ use super::{
     demand, execute_once, open, select,
 };
 use crate::model::proto::{
-    GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+    Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto,
+    ValueInfoProto,
 };
 use crate::model::{Job, tensor_proto};
 use crate::operator::{Expectation, Rule};
@@ -42,6 +43,7 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("nan-payload", &[other_nan_payload]),
     (IN_ONE_MODEL, &[panics_on_shape_beside_flatten]),
     (IN_A_GRAPH, &[turns_hidden_shape]),
+    (IN_A_FUSION, &[fuses_computed_target]),
     ("right", &[]),
     ("short-shape", &[short_shape]),
     ("hangs", &[hang_on_uint2]),
@@ -66,6 +68,12 @@ const IN_ONE_MODEL: &str = "in-one-model";
 /// The row of a fault that needs two nodes, and a value between that nobody sees.
 const IN_A_GRAPH: &str = "in-a-graph";
 
+/// The row of a fault that needs a chain of nodes, and a graph output that is declared with static dims.
+const IN_A_FUSION: &str = "in-a-fusion";
+
+/// The rows whose faults show in the model as a whole.
+const OF_WHOLE_MODELS: [&str; 3] = [IN_ONE_MODEL, IN_A_GRAPH, IN_A_FUSION];
+
 const NAMES: [&str; PLANTED.len()] = {
     let mut names = [""; PLANTED.len()];
     let mut place = 0;
@@ -84,7 +92,7 @@ pub(super) static KIND: Kind = Kind {
     known: "",
     open: |row| {
         let faults = faults(&row.id.configuration)?;
-        let is_by_node = ![IN_ONE_MODEL, IN_A_GRAPH].contains(&row.id.configuration.as_str());
+        let is_by_node = !OF_WHOLE_MODELS.contains(&row.id.configuration.as_str());
         Ok(Box::new(Planted { id: row.id.clone(), right: without_faults()?, faults, is_by_node }))
     },
 };
@@ -343,24 +351,50 @@ pub(crate) fn panics_on_shape_beside_flatten(job: &Job, _: &mut Execution) {
     assert!(!(is(job, "Flatten") && is(job, "Shape")), "a Shape beside a Flatten");
 }
 
-/// A Reshape to what a Shape gives that is no graph output turns the dims of its output around.
-fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
+/// The node of an operator that gives a value.
+fn giver<'a>(graph: &'a GraphProto, operator: &str, name: &String) -> Option<&'a NodeProto> {
+    graph.node.iter().find(|node| node.op_type.as_deref() == Some(operator) && node.output.contains(name))
+}
+
+/// Turns the dims of some outputs around.
+fn turn(job: &Job, execution: &mut Execution, is_turned: impl Fn(&GraphProto, &ValueInfoProto) -> bool) {
     let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph).unwrap_or_default();
-    let is_output = |name: &String| graph.output.iter().any(|info| info.name.as_ref() == Some(name));
-    let is_by = |operator: &str, name: &String| {
-        graph.node.iter().find(|node| node.op_type.as_deref() == Some(operator) && node.output.contains(name))
-    };
-    let is_turned = |info: &ValueInfoProto| {
-        let reshape = info.name.as_ref().and_then(|name| is_by("Reshape", name));
-        let target = reshape.and_then(|node| node.input.get(1));
-        target.is_some_and(|name| is_by("Shape", name).is_some() && !is_output(name))
-    };
     if let Outcome::Answer(outputs) = &mut execution.outcome {
-        for (output, _) in outputs.iter_mut().zip(&graph.output).filter(|(_, info)| is_turned(info)) {
+        for (output, _) in outputs.iter_mut().zip(&graph.output).filter(|(_, info)| is_turned(&graph, info)) {
             let dims = output.tensor.dims().iter().rev().copied().collect();
             output.tensor = output.tensor.with_dims(dims).unwrap_or_else(|_| output.tensor.clone());
         }
     }
+}
+
+/// The name of the target of a Reshape that gives a graph output.
+fn target<'a>(graph: &'a GraphProto, info: &ValueInfoProto) -> Option<&'a String> {
+    giver(graph, "Reshape", info.name.as_ref()?)?.input.get(1)
+}
+
+/// A Reshape to what a Shape gives that is no graph output turns the dims of its output around.
+fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
+    turn(job, execution, |graph, info| {
+        let is_output = |name: &String| graph.output.iter().any(|info| info.name.as_ref() == Some(name));
+        target(graph, info).is_some_and(|name| giver(graph, "Shape", name).is_some() && !is_output(name))
+    });
+}
+
+/// A Reshape to a Concat of a Gather of a Shape turns the dims of its output around, if that is declared with static dims.
+fn fuses_computed_target(job: &Job, execution: &mut Execution) {
+    turn(job, execution, |graph, info| {
+        let concat = target(graph, info).and_then(|name| giver(graph, "Concat", name));
+        let mut gathers = concat.iter().flat_map(|node| &node.input).filter_map(|name| giver(graph, "Gather", name));
+        let is_chain = gathers.any(|node| node.input.first().is_some_and(|name| giver(graph, "Shape", name).is_some()));
+        is_chain && has_static_dims(info)
+    });
+}
+
+/// Whether each dim of a graph output is declared as a number.
+fn has_static_dims(info: &ValueInfoProto) -> bool {
+    let declared = info.r#type.as_ref().and_then(|of| of.tensor_type.as_ref()?.shape.as_ref());
+    let is_number = |dim: &Dimension| matches!(dim.value, Some(DimensionValue::Size(_)));
+    declared.is_some_and(|shape| shape.dim.iter().all(is_number))
 }
 
 /// Reshape refuses what is left open.
