@@ -494,6 +494,19 @@ fn releases_that_cannot_be_had_say_what_to_do() {
 }
 
 #[cfg(unix)]
+/// A graph that tract refuses once it is decluttered.
+const DECLUTTERED: &str = "x1=int64[1]{1}:initializer; a=Transpose@26 float[1,1]; Slice a x1 x1 x1";
+
+#[test]
+fn the_stage_from_which_on_a_case_goes_wrong_is_named() {
+    let (code, out, error) = run(&["pass", DECLUTTERED, "--runtime", "tract"]);
+    assert!(code == 0 && out.contains("does so from the stage `decluttered` on"), "{out}{error}");
+    let (code, out, _) = run(&["pass", RIGHT, "--runtime", "tract"]);
+    assert!(code == 0 && out.contains("does nothing wrong here"), "{out}");
+    let (code, _, error) = run(&["pass", RIGHT, "--runtime", "in-house"]);
+    assert!(code == 2 && error.contains("no stages of optimization"), "{error}");
+}
+
 #[test]
 fn completions_are_scripts_that_their_shell_can_read() {
     let (code, script, _) = run(&["completions", "bash"]);
@@ -597,6 +610,21 @@ mod wheels {
             assert_eq!(code, 0, "{out}{error}");
             let written: Vec<_> = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
             assert!(written.is_empty(), "{place:?}: {written:?}");
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn the_pass_of_onnxruntime_without_which_a_case_is_right_is_named() {
+        for (case, said) in [
+            (
+                "a=Reshape@26 int64[1] int64[1]{1}; Unsqueeze int64[]{1} a :output(static)",
+                "from the stage `basic` on, and not without the pass `ReshapeFusion`",
+            ),
+            ("Size@5 float16[1]", "before it optimizes anything"),
+        ] {
+            let (code, out, error) = run(&["pass", case, "--runtime", "onnxruntime"]);
+            assert!(code == 0 && out.contains(said), "{out}{error}");
         }
     }
 

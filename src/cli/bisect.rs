@@ -102,15 +102,15 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
 
 /// What came of the case in one release.
 #[derive(Clone, PartialEq)]
-struct Seen {
+pub(super) struct Seen {
     outcomes: Vec<Outcome>,
     /// A line for each configuration.
-    text: String,
+    pub text: String,
     /// Whether the known issue shows, or if it is the case of none, whether anything is wrong.
-    shows: bool,
+    pub shows: bool,
 }
 
-fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
+pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
     let ids = runtime::ids(&runtimes);
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);

@@ -13,6 +13,7 @@ mod known;
 mod laws;
 mod man;
 mod merge;
+mod pass;
 mod progress;
 mod replay;
 mod report;
@@ -62,6 +63,7 @@ enum Command {
     Export(export::Arguments),
     Runtimes(runtimes::Arguments),
     Bisect(bisect::Arguments),
+    Pass(pass::Arguments),
     Compare(compare::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -222,6 +224,7 @@ pub fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments),
         Command::Runtimes(arguments) => runtimes::run(&arguments),
         Command::Bisect(arguments) => bisect::run(&arguments),
+        Command::Pass(arguments) => pass::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),

@@ -61,6 +61,10 @@ pub struct Variant {
     /// Whether the runtime answers with memory that was never written, so that its elements are others each time.
     #[serde(default, rename = "unwritten", skip_serializing_if = "std::ops::Not::not")]
     pub is_unwritten: bool,
+    /// The stage of optimization from which on it shows, and the passes without which it does not, such as `basic: ReshapeFusion`;
+    /// see [`Culprit::entry`](super::Culprit::entry).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<String>,
 }
 
 /// A variant with its cause.
@@ -260,6 +264,16 @@ impl Ledger {
         change(path, &text, |document| with_versions(document, variant))
     }
 
+    /// Writes the pass of a variant to the ledger of the checkout that this is run in.
+    ///
+    /// # Errors
+    /// As [`Ledger::write_versions`].
+    pub fn write_pass(variant: &Variant) -> Result<PathBuf, LedgerError> {
+        let path = path_of(variant.runtime_name());
+        let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+        change(path, &text, |document| with_pass(document, variant))
+    }
+
     /// Adds a variant to the file of its runtime kind, in the checkout that this is run in: to the cause with this id, or as a new
     /// cause of which a person has to say what it is.
     ///
@@ -316,9 +330,19 @@ fn has_id(table: &Table, id: &str) -> bool {
     table.get("id").and_then(Item::as_str) == Some(id)
 }
 
-fn with_versions(document: &mut DocumentMut, variant: &Variant) -> Result<(), String> {
+/// The table of a variant.
+fn table_of<'a>(document: &'a mut DocumentMut, variant: &Variant) -> Result<&'a mut Table, String> {
     let mut variants = tables(document, "cause").flat_map(|cause| tables(cause, "variant"));
-    let table = variants.find(|table| has_id(table, &variant.id)).ok_or_else(|| no_entry("variant", &variant.id))?;
+    variants.find(|table| has_id(table, &variant.id)).ok_or_else(|| no_entry("variant", &variant.id))
+}
+
+fn with_pass(document: &mut DocumentMut, variant: &Variant) -> Result<(), String> {
+    table_of(document, variant)?["pass"] = value(variant.pass.as_deref().unwrap_or_default());
+    Ok(())
+}
+
+fn with_versions(document: &mut DocumentMut, variant: &Variant) -> Result<(), String> {
+    let table = table_of(document, variant)?;
     table["first_version"] = value(&variant.first_version);
     table["last_version"] = value(&variant.last_version);
     Ok(())
@@ -326,7 +350,7 @@ fn with_versions(document: &mut DocumentMut, variant: &Variant) -> Result<(), St
 
 fn with_variant(document: &mut DocumentMut, cause: &str, variant: &Variant) -> Result<(), String> {
     let own = tables(document, "cause").find(|table| has_id(table, cause)).ok_or_else(|| no_entry("cause", cause))?;
-    let Variant { id, signature, first_version, last_version, case, is_unwritten } = variant;
+    let Variant { id, signature, first_version, last_version, case, is_unwritten, pass } = variant;
     let signature = signature.to_string();
     let fields = [
         ("id", id),
@@ -338,6 +362,9 @@ fn with_variant(document: &mut DocumentMut, cause: &str, variant: &Variant) -> R
     let mut table: Table = fields.into_iter().map(|(key, text)| (key, value(text))).collect();
     if *is_unwritten {
         table["unwritten"] = value(true);
+    }
+    if let Some(pass) = pass {
+        table["pass"] = value(pass);
     }
     own.get_mut("variant")
         .and_then(Item::as_array_of_tables_mut)
@@ -446,6 +473,7 @@ impl Variant {
             last_version: version.to_owned(),
             case: case.to_string(),
             is_unwritten: false,
+            pass: None,
         }
     }
 
@@ -454,7 +482,7 @@ impl Variant {
         let version = usual_version(&signature.runtime).to_owned();
         let (first_version, last_version) = (version.clone(), version);
         let case = case.to_string();
-        Variant { id: String::new(), signature, first_version, last_version, case, is_unwritten: false }
+        Variant { id: String::new(), signature, first_version, last_version, case, is_unwritten: false, pass: None }
     }
 
     /// The minimized case.

@@ -30,6 +30,8 @@ pub(super) static KIND: Kind = Kind {
     name: "command",
     version: "",
     configurations: &[""],
+    stages: &[],
+    passes: &[],
     supply: Supply::Program,
     known: "",
     open: |row| Ok(Box::new(start(row, &Limits::default())?.ready()?)),

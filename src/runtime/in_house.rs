@@ -18,6 +18,8 @@ pub(super) static KIND: Kind = Kind {
     name: "in-house",
     version: env!("CARGO_PKG_VERSION"),
     configurations: &[""],
+    stages: &[],
+    passes: &[],
     supply: Supply::Linked,
     known: include_str!("../../known/in-house.toml"),
     open: |row| Ok(Box::new(InHouse { id: row.id.clone(), evaluate: Box::new(Operator::evaluate) })),
@@ -80,7 +82,10 @@ fn run<'a>(
         match (expectation.outputs(), expectation.rule()) {
             (Some(outputs), _) => values.extend(node.output.iter().map(String::as_str).zip(outputs.to_vec())),
             (None, Some(rule)) if rule.is_out_of_reach() => {
-                return Err(format!("no operator `{}` here for what it is given", node.op_type.as_deref().unwrap_or("")));
+                return Err(format!(
+                    "no operator `{}` here for what it is given",
+                    node.op_type.as_deref().unwrap_or("")
+                ));
             }
             (None, Some(rule)) => return Ok(refusal(rule)),
             (None, None) => unreachable!("a defined expectation has outputs"),

@@ -58,6 +58,10 @@ pub struct Kind {
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
+    /// Configurations in the order in which they rewrite a model more and more; none if the kind has no such stages.
+    pub stages: &'static [&'static str],
+    /// The passes that the configuration `STAGE-PASS` turns off, if there are any.
+    pub passes: &'static [&'static str],
     pub supply: Supply,
     /// The entries of the known-issue ledger that the program is built with.
     pub known: &'static str,
@@ -151,6 +155,11 @@ impl RuntimeId {
     /// The same with its version, for people.
     pub fn with_version(&self) -> String {
         format!("{self} {}", self.version)
+    }
+
+    /// Its name and its version, for people.
+    pub fn with_version_only(&self) -> String {
+        format!("{} {}", self.name, self.version)
     }
 
     /// Whether the two differ in nothing but their configuration.

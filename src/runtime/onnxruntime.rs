@@ -28,6 +28,34 @@ pub(super) static KIND: Kind = Kind {
     name: "onnxruntime",
     version: provision::ONNXRUNTIME_VERSION,
     configurations: &["disabled", "all"],
+    stages: &["disabled", "basic", "extended", "all"],
+    passes: &[
+        "Level1_RuleBasedTransformer",
+        "Level2_RuleBasedTransformer",
+        "EliminateIdentity",
+        "EliminateSlice",
+        "UnsqueezeElimination",
+        "ExpandElimination",
+        "CastElimination",
+        "CastChainElimination",
+        "NoopElimination",
+        "PreShapeNodeElimination",
+        "DivMulFusion",
+        "NotWhereFusion",
+        "Pad_Fusion",
+        "ConstantSharing",
+        "CommonSubexpressionElimination",
+        "ConstantFolding",
+        "ReshapeFusion",
+        "ConcatSliceElimination",
+        "SliceConcatToSpaceToDepthFusion",
+        "TransposeOptimizer",
+        "GatherSliceToSplitFusion",
+        "GatherToSliceFusion",
+        "IdenticalChildrenConsolidation",
+        "NchwcTransformer",
+        "NhwcTransformer",
+    ],
     supply: Supply::Library,
     known: include_str!("../../known/onnxruntime.toml"),
     open,
@@ -91,14 +119,15 @@ struct Loaded {
     declared: Arc<[Declaration]>,
 }
 
-/// Opens a session builder as the configuration says: the level of optimization, and after a `+` an execution provider that
-/// takes precedence over the one for the CPU, see [`Provider::parse`].
+/// Opens a session builder as the configuration says: the level of optimization; after a `-` a pass that is turned off; and after
+/// a `+` an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`].
 fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let failed = |reason: String| OpenError::new(&row.id, reason);
     let (level, provider) = match row.id.configuration.split_once('+') {
         Some((level, provider)) => (level, Some(Provider::parse(provider).map_err(failed)?)),
         None => (row.id.configuration.as_str(), None),
     };
+    let (level, pass) = level.split_once('-').map_or((level, None), |(level, pass)| (level, Some(pass)));
     let level = LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level).ok_or_else(|| {
         let names = LEVELS.map(|(name, _)| name).join(", ");
         failed(format!("there is no level of optimization `{level}`; there are {names}"))
@@ -108,6 +137,9 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
         .and_then(|builder| Ok(builder.with_optimization_level(level)?.with_intra_threads(1)?.with_inter_threads(1)?))
         .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
         .map_err(|error| failed(error.to_string()))?;
+    if let Some(pass) = pass {
+        builder = builder.with_config_entry(DISABLED_PASSES, pass).map_err(|error| failed(error.to_string()))?;
+    }
     if let Some(provider) = provider {
         provider.add(&mut builder).map_err(failed)?;
     }
@@ -116,6 +148,9 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let numbers_all_types = by_number(&id.version) >= by_number(RENUMBERED);
     Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
+
+/// The entry of a session's configuration that names the passes that are turned off.
+const DISABLED_PASSES: &str = "optimization.disable_specified_optimizers";
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
     ("disabled", GraphOptimizationLevel::Disable),

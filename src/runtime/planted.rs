@@ -84,10 +84,12 @@ const NAMES: [&str; PLANTED.len()] = {
     names
 };
 
-pub(super) static KIND: Kind = Kind {
+pub(crate) static KIND: Kind = Kind {
     name: "planted",
     version: "0",
     configurations: &NAMES,
+    stages: &[],
+    passes: &[],
     supply: Supply::Linked,
     known: "",
     open: |row| {

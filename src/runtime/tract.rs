@@ -20,13 +20,19 @@ pub static KIND: Kind = Kind {
     name: "tract",
     version: "0.23.9",
     configurations: &["typed", "optimized", "pinned"],
+    stages: &["typed", "decluttered", "optimized"],
+    passes: &[],
     supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
     open: |row| {
         Ok(Box::new(TractRuntime {
             id: row.id.clone(),
             onnx: tract_onnx::onnx(),
-            optimize: row.id.configuration != "typed",
+            stage: match row.id.configuration.as_str() {
+                "typed" => Rewriting::Typed,
+                "decluttered" => Rewriting::Decluttered,
+                _ => Rewriting::Optimized,
+            },
             pin: row.id.configuration == "pinned",
         }))
     },
@@ -110,10 +116,17 @@ const PHRASES: &[Phrase] = {
 struct TractRuntime {
     id: RuntimeId,
     onnx: tract_onnx::Onnx,
-    /// Whether the model is optimized before it is run, or only typed.
-    optimize: bool,
+    stage: Rewriting,
     /// Whether the inputs are declared as what they are fed, whatever the model declares.
     pin: bool,
+}
+
+/// How far a model is rewritten before it is run.
+#[derive(Clone, Copy, Debug)]
+enum Rewriting {
+    Typed,
+    Decluttered,
+    Optimized,
 }
 
 /// The dims that the inputs of a model are declared as; empty if they are left as the model declares them.
@@ -208,7 +221,11 @@ impl TractRuntime {
             if self.pin {
                 pin_inputs(&mut model, job, run)?;
             }
-            let typed = if self.optimize { model.into_optimized()? } else { model.into_typed()? };
+            let typed = match self.stage {
+                Rewriting::Typed => model.into_typed()?,
+                Rewriting::Decluttered => model.into_typed()?.into_decluttered()?,
+                Rewriting::Optimized => model.into_optimized()?,
+            };
             let outputs = (0..typed.outputs.len()).map(|i| typed.output_fact(i).map(declaration));
             let declared = outputs.collect::<TractResult<Arc<[Declaration]>>>()?;
             let symbols = symbols(&typed)?;

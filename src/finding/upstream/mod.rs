@@ -186,6 +186,7 @@ impl Report {
             extent => extent.as_ref().ok().map(|lines| Value::from(Serde(lines))),
             no_extent => extent.as_ref().err(),
             since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
+            pass => known.as_ref().and_then(|(_, variant)| pass(variant)),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
             has_outputs => demanded(&generated.expectation).is_some(),
@@ -338,6 +339,17 @@ fn since(known: &Variant, ledger: &Ledger) -> String {
     } else {
         format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on; {last} has it too.")
     }
+}
+
+/// From which stage of optimization on an issue shows, and without which pass it does not, as far as that was searched for.
+fn pass(known: &Variant) -> Option<String> {
+    let pass = known.pass.as_ref()?;
+    let (stage, passes) = pass.split_once(": ").map_or((pass.as_str(), None), |(stage, passes)| (stage, Some(passes)));
+    let without = match passes.map(|passes| passes.replace(", ", "` or `")) {
+        Some(passes) => format!("; it is gone where the pass `{passes}` is turned off"),
+        None => String::new(),
+    };
+    Some(format!("**Which pass:** it shows from the stage of optimization `{stage}` on{without}."))
 }
 
 /// That an issue is gone in the release under test, if it is.

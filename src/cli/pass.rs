@@ -1,0 +1,74 @@
+//! `crosscheck pass`: which pass of a runtime makes a case go wrong.
+
+use super::bisect::look;
+use super::{Ending, PlaceArguments, read_case};
+use crate::finding::{Culprit, Ledger, Variant, culprit};
+use crate::runtime::{Row, select};
+
+/// Say from which stage of optimization on a case goes wrong, and without which pass it does not
+///
+/// Of onnxruntime the stages are the levels of optimization, and its passes are turned off one at a time; of tract the stages are
+/// typed, decluttered and optimized. If the case is that of a known issue of the ledger in this folder, the pass is written there.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  crosscheck pass 'x=float[2,3]; a=Transpose@21 x; Squeeze a int64[0]{}:initializer' --runtime onnxruntime"
+)]
+pub(super) struct Arguments {
+    /// The case, or a file that holds one
+    case: String,
+    /// The runtime, such as `onnxruntime`, or a release of it, such as `onnxruntime@1.26.0`
+    #[arg(long, value_name = "NAME")]
+    runtime: String,
+    #[command(flatten)]
+    place: PlaceArguments,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let case = read_case(&arguments.case)?;
+    let name = &arguments.runtime;
+    anyhow::ensure!(!name.contains('/'), "--runtime names a runtime without a configuration");
+    let row = select(Some(name))?.swap_remove(0);
+    let kind = row.kind()?;
+    anyhow::ensure!(!kind.stages.is_empty(), "{name} has no stages of optimization that are known here");
+    let ledger = Ledger::load()?;
+    let known =
+        ledger.known().find(|known| known.variant.runtime_name() == row.id.name && known.variant.case() == case);
+    println!("{case}\n");
+    let found = culprit(kind, |configuration| -> anyhow::Result<bool> {
+        let mut row: Row = row.clone();
+        configuration.clone_into(&mut row.id.configuration);
+        let seen = look(&case, known, arguments.place.open(&[row])?);
+        if !configuration.contains('-') || !seen.shows {
+            print!("{}", seen.text);
+        }
+        Ok(seen.shows)
+    })?;
+    let release = row.id.with_version_only();
+    println!("\n{}", sentence(&found, &release));
+    if let (Some(known), Some(pass)) = (known, found.entry()) {
+        let variant = Variant { pass: Some(pass), ..known.variant.clone() };
+        match Ledger::write_pass(&variant) {
+            Ok(path) => println!("Written to {}: {}", path.display(), variant.id),
+            Err(error) => println!("{} is not written to a ledger of this folder: {error}", variant.id),
+        }
+    }
+    Ok(Ending::NothingWrong)
+}
+
+/// The result of the search, for people.
+fn sentence(found: &Culprit, release: &str) -> String {
+    match found {
+        Culprit::None => format!("{release} does so before it optimizes anything: no pass is to blame."),
+        Culprit::Nowhere => format!("{release} does nothing wrong here, in no stage of its optimization."),
+        Culprit::Passes { stage, passes } => match &passes[..] {
+            [] => format!(
+                "{release} does so from the stage `{stage}` on; no single pass is known to make the difference."
+            ),
+            [pass] => format!("{release} does so from the stage `{stage}` on, and not without the pass `{pass}`."),
+            passes => format!(
+                "{release} does so from the stage `{stage}` on, and not without any of the passes `{}`.",
+                passes.join("`, `")
+            ),
+        },
+    }
+}

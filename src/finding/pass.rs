@@ -1,0 +1,87 @@
+//! Which pass of a runtime makes something go wrong: the stage of its optimization from which on it does, and the passes
+//! without which it does not.
+
+use crate::runtime::Kind;
+
+/// What a search for a pass came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Culprit {
+    /// It shows before anything is optimized.
+    None,
+    /// It shows from a stage on, and not where one of these passes is turned off in it. There may be no such pass.
+    Passes { stage: &'static str, passes: Vec<&'static str> },
+    /// It shows in no stage.
+    Nowhere,
+}
+
+/// Searches the stages of a kind of runtime, and then its passes. `shows` says whether something shows in a configuration.
+///
+/// # Errors
+/// What `shows` fails with; nothing else.
+pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -> Result<Culprit, E> {
+    let mut first = None;
+    for (place, stage) in kind.stages.iter().enumerate() {
+        if shows(stage)? {
+            first = Some((place, *stage));
+            break;
+        }
+    }
+    match first {
+        None => Ok(Culprit::Nowhere),
+        Some((0, _)) => Ok(Culprit::None),
+        Some((_, stage)) => {
+            let mut passes = Vec::new();
+            for pass in kind.passes {
+                if !shows(&format!("{stage}-{pass}"))? {
+                    passes.push(*pass);
+                }
+            }
+            Ok(Culprit::Passes { stage, passes })
+        }
+    }
+}
+
+impl Culprit {
+    /// As the ledger has it: `all: ReshapeFusion`, or the stage alone; nothing if no pass is to blame.
+    pub fn entry(&self) -> Option<String> {
+        match self {
+            Culprit::None | Culprit::Nowhere => None,
+            Culprit::Passes { stage, passes } if passes.is_empty() => Some((*stage).to_owned()),
+            Culprit::Passes { stage, passes } => Some(format!("{stage}: {}", passes.join(", "))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::planted;
+
+    const STAGES: &[&str] = &["none", "some", "all"];
+    const PASSES: &[&str] = &["Fold", "Fuse"];
+
+    fn found(wrong: impl Fn(&str) -> bool) -> Culprit {
+        let kind = Kind { stages: STAGES, passes: PASSES, ..planted::KIND };
+        culprit(&kind, |configuration| Ok::<_, ()>(wrong(configuration))).unwrap()
+    }
+
+    #[test]
+    fn the_pass_without_which_nothing_is_wrong_is_found() {
+        let passes = |stage, passes: &[&'static str]| Culprit::Passes { stage, passes: passes.to_vec() };
+        assert_eq!(found(|_| true), Culprit::None);
+        assert_eq!(found(|_| false), Culprit::Nowhere);
+        let fused = found(|configuration| configuration != "none" && configuration != "some-Fuse");
+        assert_eq!(fused, passes("some", &["Fuse"]));
+        assert_eq!(fused.entry().as_deref(), Some("some: Fuse"));
+        assert_eq!(found(|configuration| configuration == "all"), passes("all", PASSES));
+        let other = found(|configuration| configuration.starts_with("all"));
+        assert_eq!(other, passes("all", &[]));
+        assert_eq!(other.entry().as_deref(), Some("all"));
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_an_error() {
+        let kind = Kind { stages: STAGES, passes: PASSES, ..planted::KIND };
+        assert_eq!(culprit(&kind, |_| Err::<bool, _>("gone")), Err("gone"));
+    }
+}
