@@ -642,16 +642,32 @@ fn a_mutated_graph_is_another_graph_and_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn graphs_contain_every_pattern() {
+fn graphs_contain_every_pattern_and_declaration_and_most_pairs_of_operators() {
     let generator = Generator::new(OPERATORS.to_vec());
     let mut counts: Vec<(&str, u32)> = pattern::PATTERNS.iter().map(|pattern| (pattern.id, 0)).collect();
+    let (mut edges, mut between) = (BTreeSet::new(), BTreeSet::new());
     for index in 0..20_000 {
-        let drawn = generator.graph_case(5, index, 2..=6);
-        let is_valid = matches!(drawn.expectation, Expectation::Defined(_));
+        let Generated { case, expectation, .. } = generator.graph_case(5, index, 2..=6);
+        let is_valid = matches!(expectation, Expectation::Defined(_));
         for (pattern, (_, count)) in pattern::PATTERNS.iter().zip(&mut counts) {
-            *count += u32::from(is_valid && pattern.is_in(&drawn.case));
+            *count += u32::from(is_valid && pattern.is_in(&case));
+        }
+        for node in &case.nodes {
+            let last = node.operator.most_inputs() - 1;
+            for (input, value) in node.inputs.iter().enumerate() {
+                if let Some(Value::Output { node: giver, .. }) = value {
+                    edges.insert((case.nodes[*giver].operator.name, node.operator.name, input.min(last)));
+                    between.insert(case.nodes[*giver].shown);
+                }
+            }
         }
     }
     let rare: Vec<_> = counts.iter().filter(|(_, count)| *count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {counts:?}");
+    let missing: Vec<Shown> = Shown::all().filter(|shown| !between.contains(shown)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let is_under_test = |name: &str| OPERATORS.iter().any(|operator| operator.name == name);
+    let reached = edges.iter().filter(|(giver, taker, _)| is_under_test(giver) && is_under_test(taker)).count();
+    let all = OPERATORS.len() * OPERATORS.iter().map(|operator| operator.most_inputs()).sum::<usize>();
+    assert!(reached * 3 > all * 2, "{reached} of {all} edges");
 }
