@@ -360,14 +360,8 @@ impl Coverage {
                 }
             }
         }
-        for (key, theirs) in part.rules {
-            let none = || Row(vec![Counts::default(); theirs.0.len()]);
-            self.rules.entry(key).or_insert_with(none).add(&theirs);
-        }
-        for (key, theirs) in part.graphs {
-            let none = || Row(vec![Counts::default(); theirs.0.len()]);
-            self.graphs.entry(key).or_insert_with(none).add(&theirs);
-        }
+        add_rows(&mut self.rules, part.rules);
+        add_rows(&mut self.graphs, part.graphs);
     }
 
     /// The coverage as it is saved: every cell and every rule there is, reached or not.
@@ -407,6 +401,13 @@ impl Coverage {
             runtimes: self.graphs.get(&part).map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
         });
         CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect(), graphs: graphs.collect() }
+    }
+}
+
+fn add_rows<K: Ord>(mine: &mut BTreeMap<K, Row>, theirs: BTreeMap<K, Row>) {
+    for (key, theirs) in theirs {
+        let none = || Row(vec![Counts::default(); theirs.0.len()]);
+        mine.entry(key).or_insert_with(none).add(&theirs);
     }
 }
 

@@ -259,9 +259,7 @@ impl Ledger {
     /// # Errors
     /// If there is none, or it cannot be written.
     pub fn write_versions(variant: &Variant) -> Result<PathBuf, LedgerError> {
-        let path = path_of(variant.runtime_name());
-        let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
-        change(path, &text, |document| with_versions(document, variant))
+        change_variant(variant, with_versions)
     }
 
     /// Writes the pass of a variant to the ledger of the checkout that this is run in.
@@ -269,9 +267,7 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::write_versions`].
     pub fn write_pass(variant: &Variant) -> Result<PathBuf, LedgerError> {
-        let path = path_of(variant.runtime_name());
-        let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
-        change(path, &text, |document| with_pass(document, variant))
+        change_variant(variant, with_pass)
     }
 
     /// Adds a variant to the file of its runtime kind, in the checkout that this is run in: to the cause with this id, or as a new
@@ -301,6 +297,16 @@ impl Ledger {
 /// The file of a runtime kind in a checkout.
 fn path_of(kind: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{kind}.toml"))
+}
+
+/// Changes the entry of a variant in the file of its runtime kind, which has to be there.
+fn change_variant(
+    variant: &Variant,
+    with: fn(&mut DocumentMut, &Variant) -> Result<(), String>,
+) -> Result<PathBuf, LedgerError> {
+    let path = path_of(variant.runtime_name());
+    let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+    change(path, &text, |document| with(document, variant))
 }
 
 /// Writes a file with a change in it, and everything else as it was; the change says what it has not found.

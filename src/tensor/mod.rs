@@ -1,6 +1,6 @@
 //! Tensors as ONNX defines them: an element type, dims, and elements held as the bits that they are.
 //!
-//! Nothing here computes with elements. The operators of this project only move them, so equality is equality of bits.
+//! Nothing here computes with elements. The operators under test only move them, so equality is equality of bits.
 
 mod assemble;
 mod close;

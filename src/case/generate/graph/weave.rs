@@ -43,13 +43,17 @@ struct Bound {
 impl Sketch<'_> {
     /// A pattern of at most so many nodes that the operators and the opset have.
     pub(super) fn any_pattern(&self, u: &mut Unstructured, most: usize) -> Result<Option<&'static Pattern>> {
-        let has = |operator: &'static Operator| {
-            (self.operators.contains(&operator) || operator.is_arithmetic())
-                && operator.version_at(self.opset).is_some()
+        let fits = |pattern: &&Pattern| {
+            pattern.nodes() <= most && pattern.operators().all(|operator| self.callee_of(operator).is_some())
         };
-        let fits = |pattern: &&Pattern| pattern.nodes() <= most && pattern.operators().all(has);
         let patterns: Vec<&'static Pattern> = PATTERNS.iter().filter(fits).collect();
         if patterns.is_empty() { Ok(None) } else { u.choose(&patterns).copied().map(Some) }
+    }
+
+    /// An operator in the version of the opset, if it may stand here and the opset has it.
+    fn callee_of(&self, operator: &'static Operator) -> Option<Callee> {
+        let may_be = self.operators.contains(&operator) || operator.is_arithmetic();
+        operator.version_at(self.opset).filter(|_| may_be).map(|version| (operator, version))
     }
 
     /// The nodes of a pattern, if they are drawn soon so that each is valid; else nothing changes.
@@ -191,16 +195,15 @@ impl Sketch<'_> {
     pub(super) fn computed_numbers(&mut self, u: &mut Unstructured, planned: &Operand) -> Result<Option<Value>> {
         let wanted = planned.tensor();
         let Some(numbers) = wanted.int64s() else { return Ok(None) };
-        let has = |operator: &'static Operator| self.operators.contains(&operator) || operator.is_arithmetic();
-        let mut statements = statements_for(&numbers, wanted.rank());
-        statements.retain(|statement| has(statement.operator) && statement.operator.version_at(self.opset).is_some());
-        if statements.is_empty() {
+        let statements = statements_for(&numbers, wanted.rank()).into_iter();
+        let there: Vec<(Statement, Callee)> =
+            statements.filter_map(|statement| self.callee_of(statement.operator).map(|of| (statement, of))).collect();
+        if there.is_empty() {
             return Ok(None);
         }
-        let statement = u.choose(&statements)?;
-        let version = statement.operator.version_at(self.opset).expect("those that the opset has are left");
+        let (statement, callee) = u.choose(&there)?;
         let (sources, nodes) = (self.sources.len(), self.nodes.len());
-        if self.drawn_statement(u, statement, (statement.operator, version), &mut Bound::default())? {
+        if self.drawn_statement(u, statement, *callee, &mut Bound::default())? {
             let outputs = self.outputs_of(nodes);
             if let Some(value) = outputs.into_iter().find(|value| self.tensor(*value) == Some(&wanted)) {
                 return Ok(Some(value));
