@@ -200,10 +200,15 @@ mod slow {
             assert!(took < Duration::from_secs(20) + BESIDE, "{took:?}");
             assert_eq!(status.code(), Some(i32::from(finding.is_some())), "{out}");
             let said = summary(&folder.path().join("crosscheck-campaign"));
-            // A slow machine may have no time left to measure it.
-            let new = ["new", "not_minimized"].into_iter().flat_map(|part| said[part].as_array().unwrap());
-            let found: Vec<&str> = new.filter_map(|finding| finding["case"].as_str()).collect();
-            assert_eq!(found, finding.as_slice(), "{out}");
+            let listed = |part: &str| -> Vec<String> {
+                let findings = said[part].as_array().unwrap().iter();
+                findings.filter_map(|finding| finding["case"].as_str().map(str::to_owned)).collect()
+            };
+            // A slow machine may have no time left to minimize it, nor to tell graphs with such a node from it.
+            let (new, not_minimized) = (listed("new"), listed("not_minimized"));
+            let found = if new.is_empty() { &not_minimized } else { &new };
+            assert_eq!(found.first().map(String::as_str), finding, "{out}");
+            assert!(new.len() <= 1, "{out}");
             let left_out = said["runtimes"][1]["left_out"].as_u64().unwrap();
             assert_eq!(left_out > 0, finding.is_some(), "what is left out is counted: {out}");
             said["cases"]["total"].as_u64().unwrap()
