@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Pairs;
 use super::examine::Examination;
 use crate::case::pattern::{self, PATTERNS, PatternId};
-use crate::case::{Call, Case, Generated, Shown, Value, Wiring};
+use crate::case::{Call, Case, Edge, Generated, Shown, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
@@ -71,14 +71,12 @@ impl Part {
             if case.twins(place).len() > 1 {
                 parts.insert(Part::Twins);
             }
-            let last = node.operator.most_inputs().saturating_sub(1);
-            for (input, value) in node.inputs.iter().enumerate() {
-                if let Some(Value::Output { node: giver, .. }) = value {
-                    let (giver, taker) = (case.nodes[*giver].operator.name, node.operator.name);
-                    parts.insert(Part::Edge { giver, taker, input: input.min(last) });
-                }
-            }
         }
+        parts.extend(case.edges().map(|Edge { from, to, input }| {
+            let (giver, taker) = (case.nodes[from].operator, case.nodes[to].operator);
+            let last = taker.most_inputs().saturating_sub(1);
+            Part::Edge { giver: giver.name, taker: taker.name, input: input.min(last) }
+        }));
         parts.extend(Some(Part::Passed).filter(|_| !case.passed.is_empty()));
         parts
     }

@@ -7,7 +7,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::mem;
 
-use super::{Case, Contents, Declared, Declares, Encoding, Fed, Operand, Shown, Single, Value, Wiring, has_twice};
+use super::{
+    Case, Contents, Declared, Declares, Edge, Encoding, Fed, Operand, Shown, Single, Value, Wiring, has_twice,
+};
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role, Version};
 use crate::tensor::ElementType;
 
@@ -43,14 +45,6 @@ struct Vertex {
     /// `None` if the defect shows whatever the operator is.
     operator: Option<OperatorName>,
     features: Features,
-}
-
-/// That a node takes the output of another as an input, by their places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Edge {
-    from: usize,
-    to: usize,
-    input: u8,
 }
 
 /// One feature. What is plain has none: float data, a graph input of static dims, sizes of 1 and more.
@@ -211,7 +205,7 @@ impl Features {
 
     fn of_graph(case: &Case) -> Features {
         let values = case.values(&case.tensors());
-        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
+        let mut nodes = Vec::new();
         for (place, node) in case.nodes.iter().enumerate() {
             let plain = Wiring::Input(Declared::Static);
             let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
@@ -234,16 +228,14 @@ impl Features {
                 own.tags.push(Tag::Twin);
             }
             for (index, input) in (0..).zip(&node.inputs) {
-                match input {
-                    Some(Value::Output { node, .. }) => edges.push(Edge { from: *node, to: place, input: index }),
-                    Some(Value::Source(source)) if case.passed.contains(source) => own.tags.push(Tag::Passed(index)),
-                    _ => {}
+                if matches!(input, Some(Value::Source(source)) if case.passed.contains(source)) {
+                    own.tags.push(Tag::Passed(index));
                 }
             }
             own.tags.sort_unstable();
             nodes.push(Vertex { operator: Some(node.operator.name), features: own });
         }
-        let graph = Some(Box::new(Graph { nodes, edges }));
+        let graph = Some(Box::new(Graph { nodes, edges: case.edges().collect() }));
         let tags = (1..=case.before.len()).map(Tag::Before).collect();
         Features { tags, version: case.opset, graph, ..Features::default() }
     }

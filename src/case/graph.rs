@@ -66,6 +66,14 @@ pub enum Declares {
     Rank,
 }
 
+/// That a node takes an output of another as an input, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Edge {
+    pub from: usize,
+    pub to: usize,
+    pub input: usize,
+}
+
 /// One way in which the nodes of a case may go.
 #[derive(Clone, PartialEq)]
 struct Branch {
@@ -112,6 +120,16 @@ impl Case {
             [node] => node.operator.name,
             _ => GRAPH,
         }
+    }
+
+    /// Every edge, by the node that takes.
+    pub fn edges(&self) -> impl Iterator<Item = Edge> {
+        self.nodes.iter().enumerate().flat_map(|(to, node)| {
+            node.inputs.iter().enumerate().filter_map(move |(input, value)| match value {
+                Some(Value::Output { node: from, .. }) => Some(Edge { from: *from, to, input }),
+                _ => None,
+            })
+        })
     }
 
     /// The versions of its operators, such as `Reshape-14`.

@@ -24,7 +24,7 @@ pub use complications::{complications, with_other_operators};
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent, Nodes};
-pub use graph::{Declares, Node, Outlet, Shown, Value};
+pub use graph::{Declares, Edge, Node, Outlet, Shown, Value};
 pub use notation::{MAX_LINE, MAX_NODES, ParseCaseError, describe};
 pub use single::{Call, Single};
 pub use variants::{Relation, Variant, variants};

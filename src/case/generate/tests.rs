@@ -652,14 +652,10 @@ fn graphs_contain_every_pattern_and_declaration_and_most_pairs_of_operators() {
         for (pattern, (_, count)) in pattern::PATTERNS.iter().zip(&mut counts) {
             *count += u32::from(is_valid && pattern.is_in(&case));
         }
-        for node in &case.nodes {
-            let last = node.operator.most_inputs() - 1;
-            for (input, value) in node.inputs.iter().enumerate() {
-                if let Some(Value::Output { node: giver, .. }) = value {
-                    edges.insert((case.nodes[*giver].operator.name, node.operator.name, input.min(last)));
-                    between.insert(case.nodes[*giver].shown);
-                }
-            }
+        for edge in case.edges() {
+            let (giver, taker) = (&case.nodes[edge.from], case.nodes[edge.to].operator);
+            edges.insert((giver.operator.name, taker.name, edge.input.min(taker.most_inputs() - 1)));
+            between.insert(giver.shown);
         }
     }
     let rare: Vec<_> = counts.iter().filter(|(_, count)| *count < 10).collect();
