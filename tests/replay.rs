@@ -213,6 +213,15 @@ fn for_other_operators_the_stored_output_counts_and_it_is_said_that_no_specifica
 }
 
 #[test]
+fn what_cuts_numbers_to_32_bits_is_told_as_such() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = case(root.path(), "cut", "Reshape@28 float[1] int64[1]{4294967297}", None);
+    let (code, out, _) = replay("planted/truncates,planted/right", &folder, &[]);
+    let said = "planted/truncates  WRONG        does what 64-bit numbers cut to 32 bits would ask for";
+    assert!(code == Some(1) && out.contains(said) && out.matches("WRONG").count() == 1, "{out}");
+}
+
+#[test]
 fn without_stored_outputs_runtimes_are_compared_with_each_other() {
     let root = tempfile::tempdir().unwrap();
     let folder = sum(root.path(), "sum", "Add", None);

@@ -8,7 +8,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{BY_DESIGN, Ledger, Worst, backend};
-use crate::case::{Case, describe};
+use crate::campaign::examine;
+use crate::case::{Case, Generated, describe};
 use crate::model::read;
 use crate::model::test_data::{DataSet, Folder, TestDataError};
 use crate::operator::Expectation;
@@ -205,6 +206,10 @@ impl Trial {
         {
             tolerate_removed_nodes(results.iter().copied(), judgements);
         }
+        if let (Some(judgements), Some(case)) = (&mut judgements, &case) {
+            let runtimes_from = usize::from(stored.is_some());
+            recognize_truncation(case, runtimes, &ids[runtimes_from..], &mut judgements[runtimes_from..]);
+        }
         let rule = expectation.as_ref().and_then(Expectation::rule);
         let mut worst = Worst::default();
         let witnesses: Vec<Witness> = results
@@ -253,6 +258,27 @@ impl Trial {
             worst,
             witnesses,
             note,
+        }
+    }
+}
+
+/// Where the runtime at the same place does what numbers that are cut to 32 bits would ask for, that is what is wrong with it: it
+/// takes other cases to tell.
+fn recognize_truncation(
+    case: &Case,
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    judgements: &mut [Judgement],
+) {
+    let is_wrong = |judgement: &Judgement| matches!(judgement, Judgement::Wrong(_));
+    if case.truncated().is_empty() || !judgements.iter().any(is_wrong) {
+        return;
+    }
+    let examined = examine(&Generated::given(case.clone()), runtimes, ids).judgements;
+    for (judgement, examined) in judgements.iter_mut().zip(examined) {
+        let truncates = matches!(&examined, Judgement::Wrong(found) if found.contains(&Discrepancy::Truncates));
+        if is_wrong(judgement) && truncates {
+            *judgement = examined;
         }
     }
 }
