@@ -1,11 +1,13 @@
 //! `crosscheck bisect`: in which release of a runtime what came of a case changed.
 
+use std::collections::BTreeSet;
+
 use super::{Ending, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
 use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
 use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
-use crate::verdict::Judgement;
+use crate::verdict::{Judgement, Mismatch};
 
 /// Say in which release of a runtime what came of a case changed
 ///
@@ -95,9 +97,10 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
         (0..ids.len()).map(|index| Behaviour::of(&generated, &examination, index)).collect()
     };
     let wanted = look(case);
-    let older = case.nodes[0].operator.versions.iter().map(|version| version.since).filter(|&opset| opset < case.opset);
-    let older = older.map(|opset| Case { opset, ..case.clone() }).find(|older| look(older) == wanted);
-    older.unwrap_or_else(|| case.clone())
+    let versions = case.nodes.iter().flat_map(|node| node.operator.versions);
+    let older: BTreeSet<u8> = versions.map(|version| version.since).filter(|&opset| opset < case.opset).collect();
+    let mut older = older.into_iter().map(|opset| Case { opset, ..case.clone() });
+    older.find(|older| look(older) == wanted).unwrap_or_else(|| case.clone())
 }
 
 /// What came of the case in one release.
@@ -118,11 +121,10 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
     let lines = ids.iter().enumerate().map(|(index, id)| format!("    {:10} {}\n", id.configuration, behaviour(index)));
     let text = lines.collect();
     let shows = match known {
-        // As it shows in any release, whatever the ledger says.
+        // As it shows in any release, and at any opset, whatever the ledger says.
         Some(known) => {
-            let (last_version, case) = (ids[0].version.clone(), case.to_string());
-            let variant = Variant { last_version, case, ..known.variant.clone() };
-            !Known { variant: &variant, ..known }.triggers(&mut Probe::new(runtimes)).is_empty()
+            let mismatch = Mismatch { runtime: ids[0].release(), ..known.variant.mismatch() };
+            Probe::new(runtimes).shows(case, &mismatch)
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
     };

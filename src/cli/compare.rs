@@ -6,11 +6,12 @@ use std::time::Duration;
 use anyhow::Context;
 use strum::VariantArray;
 
+use super::campaign::{named_or_all, operator, stream};
 use super::progress::Progress;
 use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
-use crate::campaign::Stream;
-use crate::case::{Case, Generator};
+use crate::case::Nodes;
 use crate::finding::{self, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
+use crate::operator::Operator;
 use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
 
@@ -20,7 +21,7 @@ use crate::tensor::ElementType;
 /// broken, newly fixed or changed, each as one minimized case.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  crosscheck compare onnxruntime@1.30.0 onnxruntime@1.31.1\n  crosscheck compare onnxruntime@previous onnxruntime@newest"
+    after_help = "Examples:\n  crosscheck compare onnxruntime@1.31.1 onnxruntime@1.32.0\n  crosscheck compare onnxruntime@previous onnxruntime@newest"
 )]
 pub(super) struct Arguments {
     /// The older release, such as `onnxruntime@1.30.0`, or `onnxruntime@previous`: the one before the newest
@@ -33,6 +34,12 @@ pub(super) struct Arguments {
     /// The seed: the same one gives the same cases on every machine
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Operators to draw cases of, such as `shape,reshape` [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
+    operator: Vec<&'static Operator>,
+    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    #[arg(long, value_name = "N..M", default_value_t = Nodes::default())]
+    nodes: Nodes,
     /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -58,9 +65,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let id = runtimes[0].id();
         format!("{} {}", id.name, id.version)
     });
-    let first: Vec<Case> = Ledger::load()?.known().map(|known| known.variant.case()).collect();
     let options = CompareOptions {
-        source: &Stream::new(Generator::default(), arguments.seed, first),
+        source: &stream(&Ledger::load()?, named_or_all(&arguments.operator), arguments.seed, arguments.nodes),
         cases: arguments.cases,
         threads: threads(arguments.threads),
         limit: arguments.place.time_limit,
@@ -147,5 +153,6 @@ fn extent(drift: &Drift, configurations: &[&str]) -> String {
     };
     let versions = list(drift.versions.iter().map(u8::to_string).collect());
     let configurations = list(drift.configurations.iter().map(|&place| configurations[place].to_owned()).collect());
-    format!("{} times; versions {versions}; {types}; {configurations}", drift.count)
+    let of_one_node = if versions.is_empty() { String::new() } else { format!(" versions {versions}; {types};") };
+    format!("{} times;{of_one_node} {configurations}", drift.count)
 }
