@@ -55,6 +55,44 @@ fn without_known() -> tempfile::TempDir {
     folder
 }
 
+#[test]
+fn the_ledger_is_brought_to_the_releases_under_test() {
+    let folder = without_known();
+    let entry = |id: &str, state: &str, last: &str, case: &str| {
+        let reaction = "panics at load: range end index out of range for slice of length";
+        let signature = format!("tract | Flatten | panic | {reaction} | axis:past-rank");
+        let of = format!("id = \"{id}\"\ntitle = \"\"\nexplanation = \"\"\nlink = \"\"\nstate = \"{state}\"\n");
+        let first = format!("id = \"{id}-1\"\nsignature = \"{signature}\"\nfirst_version = \"0.1\"\n");
+        format!("[[cause]]\n{of}[[cause.variant]]\n{first}last_version = \"{last}\"\ncase = '{case}'\n")
+    };
+    let shows = "Flatten@28 axis=2 float[1]";
+    let before = [
+        entry("known", "open", "0.1", shows),
+        entry("back", "fixed in 0.2", "0.1", shows),
+        entry("gone", "open", "0.1", RIGHT),
+        entry("long-gone", "fixed in 0.2", "0.1", RIGHT),
+    ];
+    let path = folder.path().join("known/tract.toml");
+    fs::write(&path, before.concat()).unwrap();
+    let update = |runtimes: &str| {
+        let mut update = crosscheck(&["known", "update", "--runtimes", runtimes]);
+        ended(&update.current_dir(folder.path()).output().unwrap())
+    };
+    let (code, out, error) = update("tract");
+    assert_eq!(code, 0, "{out}{error}");
+    let version = KINDS.iter().find(|kind| kind.name == "tract").unwrap().version;
+    let after = [
+        entry("known", "open", version, shows),
+        entry("back", "open", version, shows),
+        entry("gone", &format!("fixed in {version}"), "0.1", RIGHT),
+        entry("long-gone", "fixed in 0.2", "0.1", RIGHT),
+    ];
+    assert_eq!(fs::read_to_string(&path).unwrap(), after.concat());
+    let said = format!("back is open\ngone is fixed in {version}\ntract {version}: 2 variants show, and 2 do not.\n");
+    assert_eq!(out, said);
+    assert_eq!(update("tract").1, format!("tract {version}: 2 variants show, and 2 do not.\n"));
+}
+
 /// Runs a case that tract, which is among these, has wrong.
 fn assert_a_finding_names_tract(list: &str) {
     let folder = without_known();
@@ -625,6 +663,11 @@ mod wheels {
         ] {
             let (code, out, error) = run(&["pass", case, "--runtime", "onnxruntime"]);
             assert!(code == 0 && out.contains(said), "{out}{error}");
+            let models: Vec<&str> = out.split("The model:\n").skip(1).flat_map(|rest| rest.split("What the")).collect();
+            assert_eq!(models.len(), if said.contains("ReshapeFusion") { 2 } else { 0 }, "{out}");
+            if let [before, after] = models[..] {
+                assert!(before.contains("Unsqueeze") && !after.contains("Unsqueeze"), "{out}");
+            }
         }
     }
 

@@ -108,10 +108,10 @@ fn a_changed_nan_payload_is_counted_and_shown() {
     assert!(!right.printed.contains("NaN") && !right.markdown.contains("NaN"), "{}", right.printed);
 }
 
-/// The new findings of a campaign of graphs on a runtime with a fault, each a case.
-fn found_in_graphs(fault: &str, operators: &str, cases: &str) -> Vec<Case> {
+/// The new findings of a campaign of graphs on a runtime with a fault, each a case with its pass.
+fn found_in_graphs(fault: &str, operators: &str, cases: &str) -> Vec<(Case, Option<String>)> {
     let folder = tempfile::tempdir().unwrap();
-    let runtimes = format!("in-house,planted/{fault}");
+    let runtimes = format!("in-house,planted/right,planted/{fault}");
     let campaign = [
         "campaign",
         "--operator",
@@ -132,33 +132,35 @@ fn found_in_graphs(fault: &str, operators: &str, cases: &str) -> Vec<Case> {
     let summary = fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&summary).unwrap();
     let case = |finding: &Value| finding["case"].as_str().unwrap().parse().unwrap();
-    summary["new"].as_array().unwrap().iter().map(case).collect()
+    let pass = |finding: &Value| finding["pass"].as_str().map(str::to_owned);
+    summary["new"].as_array().unwrap().iter().map(|finding| (case(finding), pass(finding))).collect()
 }
 
 #[test]
 fn what_needs_two_nodes_is_minimized_to_two_and_what_needs_one_is_no_graph() {
     let of_two = found_in_graphs("in-a-graph", HEART, "3000");
     assert!(!of_two.is_empty());
-    for case in of_two {
+    for (case, _) in of_two {
         let names: Vec<&str> = case.nodes.iter().map(|node| node.operator.name).collect();
         assert_eq!(names, ["Shape", "Reshape"], "{case}");
     }
     for fault in ["short-shape", "wrong-dims", "wrong-type", "panic"] {
         let of_one = found_in_graphs(fault, HEART, "3000");
-        assert!(!of_one.is_empty() && of_one.iter().all(|case| case.nodes.len() == 1), "{fault}: {of_one:?}");
+        assert!(!of_one.is_empty() && of_one.iter().all(|(case, _)| case.nodes.len() == 1), "{fault}: {of_one:?}");
     }
 }
 
-/// It is minimized to the chain and the declaration without which it does not show.
+/// It is minimized to the chain and the declaration without which it does not show, and its pass is named.
 #[test]
 fn a_fusion_that_is_wrong_for_a_computed_target_and_a_declaration_is_found() {
     let operators = "shape,reshape,gather,concat,slice,cast,unsqueeze,squeeze,transpose,identity";
     let found = found_in_graphs("in-a-fusion", operators, "20000");
     assert!(!found.is_empty());
-    for case in found {
+    for (case, pass) in found {
         let names: Vec<&str> = case.nodes.iter().map(|node| node.operator.name).collect();
         assert_eq!(names, ["Shape", "Gather", "Concat", "Reshape"], "{case}");
         assert!(case.to_string().contains(":output(static)"), "{case}");
+        assert_eq!(pass.as_deref(), Some("in-a-fusion: Fusion"));
     }
 }
 

@@ -216,8 +216,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
     let mut statistics = campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show)?;
     progress.finish();
-    let open = || conclusion.runtimes.open_until(&rows, &limits, &for_minimizing);
-    let triaged = conclusion.triage(&statistics, &open, &for_minimizing)?;
+    let triaged = conclusion.triage(&statistics, &rows, options.known, &for_minimizing)?;
     let cpu = cpu_time().saturating_sub(cpu_before);
     let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
     checkpoint.end(cpu, is_whole)?;

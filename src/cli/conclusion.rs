@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, table, threads};
+use super::progress::Progress;
+use super::{Ending, RuntimeArguments, align_right, coverage, named, pass, reproduce, table, threads};
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
 use crate::finding::{
@@ -14,7 +15,7 @@ use crate::finding::{
 };
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
-use crate::runtime::{Gap, OpenError, Outcome, RuntimeId, Stop};
+use crate::runtime::{Gap, OpenError, Outcome, Row, RuntimeId, Stop};
 use crate::verdict::{Mismatch, Severity, reaction};
 
 /// What every subcommand takes that comes to findings.
@@ -59,13 +60,33 @@ impl Arguments {
         threads(self.threads)
     }
 
-    /// Brings mismatches down to findings, as far as there is time.
-    pub(super) fn triage(&self, statistics: &Statistics, open: Opener, stop: &Stop) -> Result<Triaged, OpenError> {
-        triage(&statistics.groups, open, self.threads(), stop, &|done, total| {
-            if done % 1000 == 0 && total > 1000 {
-                eprintln!("Minimizing: {done} of {total} groups of mismatches");
+    /// Brings mismatches down to findings, and searches for the pass of each that is not known, as far as there is time.
+    pub(super) fn triage(
+        &self,
+        statistics: &Statistics,
+        rows: &[Row],
+        known: &[Trigger],
+        stop: &Stop,
+    ) -> Result<Triaged, OpenError> {
+        let limits = self.runtimes.limits();
+        let open = |rows: &[Row]| self.runtimes.open_until(rows, &limits, stop);
+        let progress = Progress::new();
+        let show = |done: usize, total: usize| {
+            let text = || format!("Minimizing: {done} of {total} groups of mismatches");
+            progress.show(done as u64, Some(total as u64), None, text);
+        };
+        let mut triaged = triage(&statistics.groups, &|| open(rows), self.threads(), stop, &show)?;
+        let is_new = |finding: &&mut Finding| !known.iter().any(|known| finding.is_known_as(known));
+        for finding in triaged.findings.iter_mut().filter(is_new) {
+            let pass = pass::of_finding(finding, rows, &open);
+            // What was seen on the way to a stop means nothing.
+            if stop.is_due() {
+                break;
             }
-        })
+            finding.pass = pass?;
+        }
+        progress.finish();
+        Ok(triaged)
     }
 
     /// Shows what a campaign came to, and leaves it in the folder.
@@ -222,6 +243,9 @@ fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -
         writeln!(to, "   {} mismatches, minimized in {} executions", finding.count, finding.executions)?;
         for line in finding.extent.to_string().lines() {
             writeln!(to, "   {line}")?;
+        }
+        if let Some(pass) = &finding.pass {
+            writeln!(to, "   pass           {pass}")?;
         }
         writeln!(to, "   signature: {}", finding.signature())?;
     }

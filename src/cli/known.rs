@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::campaign::{named_or_all, operator};
-use super::{Ending, RuntimeArguments, align_right, read_case, reproduce, table};
+use super::{Ending, RuntimeArguments, align_right, pass, read_case, reproduce, table};
 use crate::case::{Case, Features};
 use crate::finding::{
     Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, State, Triage, Variant, masking,
 };
 use crate::operator::Operator;
-use crate::runtime::{Runtime, by_number, select};
+use crate::runtime::{OpenError, Runtime, RuntimeId, by_number, select};
 
 /// List the known issues with their state, or add one
 #[derive(Debug, clap::Args)]
@@ -45,6 +45,10 @@ enum Action {
         #[arg(long, requires = "cause")]
         signature: Option<Signature>,
     },
+    /// Bring the ledger to the releases under test, after a step to new ones: the last version of each variant that shows there, and
+    /// the causes that are fixed
+    #[command(after_help = "Example:\n  crosscheck known update --runtimes onnxruntime")]
+    Update,
     /// Measure what each known issue hides: its mismatch is planted in cases on which the runtime does nothing wrong, and the
     /// share is shown in which a known issue explains it
     #[command(after_help = "Example:\n  crosscheck known masking --cases 20000")]
@@ -78,11 +82,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             let of = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
             // What the replay runs, whichever release the issue is of.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
+            let pass = |finding: &Finding| pass::of_finding(finding, &rows, &|rows| arguments.runtimes.open(rows));
             match (of, signature) {
                 (Some(of), Some(signature)) => add_as_written(of, &case, signature, &mut probe, &mut saving),
-                _ => add(&ledger, &case, of, &mut probe, &mut saving),
+                _ => add(&ledger, &case, of, &pass, &mut probe, &mut saving),
             }
         }
+        Some(Action::Update) => update(&ledger, &mut probe, &mut io::stdout().lock()),
         Some(Action::Masking { operator, cases, seed, most }) => {
             let measured = masking(&ledger, &mut probe, &named_or_all(operator), *seed, *cases);
             show_masking(&measured, *most, &mut io::stdout().lock())
@@ -118,6 +124,42 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
         "Known issues of these runtimes: {count}, {by_design} of them by design. Variants: {variants}, {fixed} no longer show."
     )?;
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
+}
+
+/// Writes to the ledger which variants show on the releases of the probe, which are those under test, and which causes are gone.
+fn update(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {
+    let mut releases = probe.ids();
+    releases.dedup_by(|one, other| one.is_release_of(other));
+    for RuntimeId { name, version, .. } in &releases {
+        let (mut shown, mut fixed) = (0, 0);
+        for cause in ledger.causes.iter().filter(|cause| cause.runtime_name() == name) {
+            let usual = cause.usual_version();
+            anyhow::ensure!(version == usual, "{name} {version} is not the release under test, which is {usual}");
+            let (here, gone): (Vec<_>, Vec<_>) = cause.known().partition(|known| known.shows_on(version, probe));
+            for known in here.iter().filter(|known| known.variant.last_version != *version) {
+                Ledger::write_versions(&Variant { last_version: version.clone(), ..known.variant.clone() })?;
+            }
+            let state = match &cause.state {
+                _ if here.is_empty() => State::FixedIn(version.clone()),
+                State::FixedIn(_) => State::Open,
+                state => state.clone(),
+            };
+            let was_fixed = matches!(cause.state, State::FixedIn(_));
+            if was_fixed != here.is_empty() {
+                Ledger::write_state(cause, &state)?;
+                writeln!(to, "{} is {state}", cause.id)?;
+            }
+            shown += here.len();
+            for Known { variant: Variant { id, last_version, case, .. }, .. } in gone {
+                fixed += 1;
+                if last_version == version {
+                    writeln!(to, "{id} does not show, and is known of {version}: {}", reproduce(case))?;
+                }
+            }
+        }
+        writeln!(to, "{name} {version}: {shown} variants show, and {fixed} do not.")?;
+    }
+    Ok(Ending::NothingWrong)
 }
 
 /// The versions that are known to have a cause, from the first to the last of its variants.
@@ -163,6 +205,7 @@ fn add(
     ledger: &Ledger,
     case: &Case,
     of: Option<&Cause>,
+    pass: &dyn Fn(&Finding) -> Result<Option<String>, OpenError>,
     probe: &mut Probe,
     saving: &mut [Box<dyn Runtime>],
 ) -> anyhow::Result<Ending> {
@@ -171,7 +214,8 @@ fn add(
     let mut triage = Triage::new(ledger.owned_triggers(probe).1);
     let mut new = 0;
     for (mismatch, shown) in &mismatches {
-        let Sorted::New(finding) = triage.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
+        let Sorted::New(mut finding) = triage.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
+        finding.pass = pass(&finding)?;
         new += 1;
         enter(&finding, of, probe, saving)?;
         if of.is_none() {
@@ -217,7 +261,8 @@ fn add_as_written(
 fn enter(finding: &Finding, of: Option<&Cause>, probe: &Probe, saving: &mut [Box<dyn Runtime>]) -> anyhow::Result<()> {
     let id = probe.ids().into_iter().find(|id| id.release() == finding.trigger.mismatch.runtime);
     let version = id.map_or_else(String::new, |id| id.version);
-    let variant = Variant::of(finding.name(), &finding.trigger, &finding.case, &version);
+    let pass = finding.pass.clone();
+    let variant = Variant { pass, ..Variant::of(finding.name(), &finding.trigger, &finding.case, &version) };
     let path = Ledger::add(of.map(|cause| cause.id.as_str()), &variant)?;
     match of {
         Some(cause) => println!("{} is a variant of {} in {}", variant.id, cause.id, path.display()),

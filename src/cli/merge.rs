@@ -71,7 +71,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             "known issues do not show here as they did in the campaigns: merge on a machine of the same kind"
         );
         known = triggers;
-        triaged = conclusion.triage(&statistics, &|| conclusion.runtimes.open_until(&rows, &limits, &stop), &stop)?;
+        let to_ignore = if header.ignore_known { &[][..] } else { &known };
+        triaged = conclusion.triage(&statistics, &rows, to_ignore, &stop)?;
     }
     merged.write(&conclusion.output)?;
     if merged.surplus > 0 {

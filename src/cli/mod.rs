@@ -132,6 +132,9 @@ impl RuntimeArguments {
     }
 }
 
+/// Opens some rows.
+type OpenRows<'a> = &'a dyn Fn(&[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError>;
+
 impl PlaceArguments {
     fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         self.open_with(rows, &self.limits())

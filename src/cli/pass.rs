@@ -1,9 +1,16 @@
 //! `crosscheck pass`: which pass of a runtime makes a case go wrong.
 
+use std::fs;
+
+use prost::Message;
+
 use super::bisect::look;
-use super::{Ending, PlaceArguments, read_case};
-use crate::finding::{Culprit, Ledger, Variant, culprit};
-use crate::runtime::{Row, select};
+use super::{Ending, OpenRows, PlaceArguments, read_case};
+use crate::case::Case;
+use crate::finding::{Culprit, Finding, Ledger, Probe, Variant, culprit};
+use crate::model::proto::ModelProto;
+use crate::model::{self, Job};
+use crate::runtime::{OpenError, Row, executions, select};
 
 /// Say from which stage of optimization on a case goes wrong, and without which pass it does not
 ///
@@ -45,6 +52,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     })?;
     let release = row.id.with_version_only();
     println!("\n{}", sentence(&found, &release));
+    if let Culprit::Passes { stage, .. } = found {
+        show_models(&case, stage, &row, &|rows| arguments.place.open(rows));
+    }
     if let (Some(known), Some(pass)) = (known, found.entry()) {
         let variant = Variant { pass: Some(pass), ..known.variant.clone() };
         match Ledger::write_pass(&variant) {
@@ -53,6 +63,47 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         }
     }
     Ok(Ending::NothingWrong)
+}
+
+/// Prints the model as it is given, and as a stage of optimization leaves it, as far as the runtime can write it.
+fn show_models(case: &Case, stage: &str, row: &Row, open: OpenRows) {
+    let job = model::job(case, &case.tensors());
+    if let Some(after) = rewritten(&job, stage, row, open) {
+        for (title, model) in [("The model", &job.model[..]), ("What the stage leaves of it", &after)] {
+            let text = ModelProto::decode(model).map_err(|error| error.to_string());
+            let text = text.and_then(|proto| model::text::text(&proto).map_err(|error| error.to_string()));
+            println!("\n{title}:\n\n{}", text.unwrap_or_else(|reason| format!("It cannot be shown as text: {reason}")));
+        }
+    }
+}
+
+/// The pass that a new finding takes, as the ledger has it. None where it shows without any, or takes too long to search for.
+///
+/// # Errors
+/// If a runtime cannot be opened.
+pub(super) fn of_finding(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option<String>, OpenError> {
+    let mismatch = &finding.trigger.mismatch;
+    let row = rows.iter().find(|row| row.id.release() == mismatch.runtime);
+    let Some((row, kind)) = row.and_then(|row| Some((row, row.kind().ok()?))) else { return Ok(None) };
+    if mismatch.is_costly() || kind.stages.is_empty() || !finding.extent.spares_a_configuration() {
+        return Ok(None);
+    }
+    let found = culprit(kind, |configuration| {
+        let mut row = row.clone();
+        configuration.clone_into(&mut row.id.configuration);
+        Ok(Probe::new(open(&[row])?).shows(&finding.case, mismatch))
+    });
+    found.map(|culprit| culprit.entry())
+}
+
+/// A model as a runtime leaves it in a stage of its optimization; none if the runtime cannot write it.
+pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().ok()?;
+    let file = folder.path().join("model.onnx");
+    let mut row = row.clone();
+    row.id.configuration = format!("{stage}>{}", file.display());
+    executions(open(&[row]).ok()?.first_mut()?.as_mut(), job);
+    fs::read(file).ok()
 }
 
 /// The result of the search, for people.

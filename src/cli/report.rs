@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::{Ending, RuntimeArguments, read_case};
+use super::{Ending, RuntimeArguments, pass, read_case};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features};
 use crate::finding::upstream::{Report, Subject};
 use crate::finding::{self, Cause, Known, Ledger, Probe, Sorted, Triage};
+use crate::model::Job;
 use crate::runtime::table::State;
 use crate::runtime::{Row, RuntimeId, select};
 
@@ -124,13 +125,15 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
                 known,
                 case: shown,
                 mismatch: trigger.mismatch,
+                pass: None,
                 ids: ids(at_fault),
             }
         } else {
             match triage.sort(&shown, &mismatch, &features, &mut probe) {
                 Sorted::New(found) => {
+                    let pass = pass::of_finding(&found, at_fault, &|rows| arguments.runtimes.open(rows))?;
                     let (name, mismatch) = (found.name(), found.trigger.mismatch);
-                    Subject { name, known: None, case: found.case, mismatch, ids: ids(at_fault) }
+                    Subject { name, known: None, case: found.case, mismatch, pass, ids: ids(at_fault) }
                 }
                 Sorted::Known(place) => match owners.get(place) {
                     Some(&known) => Subject::of_known(known, &ids(at_fault), &mut probe)?,
@@ -195,7 +198,10 @@ impl Arguments {
     }
 
     fn write(&self, subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> anyhow::Result<()> {
-        let report = Report::new(subject, ledger, probe);
+        let at_fault = select(Some(&subject.ids[0].release()))?;
+        let rewritten =
+            |job: &Job, stage: &str| pass::rewritten(job, stage, at_fault.first()?, &|rows| self.runtimes.open(rows));
+        let report = Report::new(subject, ledger, probe, &rewritten);
         let folder = self.output.join(&report.name);
         report.write(&folder)?;
         println!("{}\n   {}", folder.display(), report.title);

@@ -36,6 +36,11 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// Whether there is a configuration of which it is known that the case does not show it there.
+    pub fn spares_a_configuration(&self) -> bool {
+        self.configurations.iter().any(|(_, shown)| *shown == Shown::No)
+    }
+
     /// Measures the extent of a mismatch around a case, as far as there is time.
     pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe, time: Duration) -> Extent {
         let began = Instant::now();

@@ -262,6 +262,14 @@ impl Ledger {
         change_variant(variant, with_versions)
     }
 
+    /// Writes the state of a cause to the ledger of the checkout that this is run in.
+    ///
+    /// # Errors
+    /// As [`Ledger::write_versions`].
+    pub fn write_state(cause: &Cause, state: &State) -> Result<PathBuf, LedgerError> {
+        change_file(cause.runtime_name(), |document| with_state(document, &cause.id, state))
+    }
+
     /// Writes the pass of a variant to the ledger of the checkout that this is run in.
     ///
     /// # Errors
@@ -304,9 +312,14 @@ fn change_variant(
     variant: &Variant,
     with: fn(&mut DocumentMut, &Variant) -> Result<(), String>,
 ) -> Result<PathBuf, LedgerError> {
-    let path = path_of(variant.runtime_name());
+    change_file(variant.runtime_name(), |document| with(document, variant))
+}
+
+/// Changes the file of a runtime kind, which has to be there.
+fn change_file(kind: &str, with: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<PathBuf, LedgerError> {
+    let path = path_of(kind);
     let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
-    change(path, &text, |document| with(document, variant))
+    change(path, &text, with)
 }
 
 /// Writes a file with a change in it, and everything else as it was; the change says what it has not found.
@@ -342,6 +355,16 @@ fn table_of<'a>(document: &'a mut DocumentMut, variant: &Variant) -> Result<&'a 
     variants.find(|table| has_id(table, &variant.id)).ok_or_else(|| no_entry("variant", &variant.id))
 }
 
+/// The table of a cause.
+fn table_of_cause<'a>(document: &'a mut DocumentMut, id: &str) -> Result<&'a mut Table, String> {
+    tables(document, "cause").find(|table| has_id(table, id)).ok_or_else(|| no_entry("cause", id))
+}
+
+fn with_state(document: &mut DocumentMut, cause: &str, state: &State) -> Result<(), String> {
+    table_of_cause(document, cause)?["state"] = value(state.to_string());
+    Ok(())
+}
+
 fn with_pass(document: &mut DocumentMut, variant: &Variant) -> Result<(), String> {
     table_of(document, variant)?["pass"] = value(variant.pass.as_deref().unwrap_or_default());
     Ok(())
@@ -355,7 +378,7 @@ fn with_versions(document: &mut DocumentMut, variant: &Variant) -> Result<(), St
 }
 
 fn with_variant(document: &mut DocumentMut, cause: &str, variant: &Variant) -> Result<(), String> {
-    let own = tables(document, "cause").find(|table| has_id(table, cause)).ok_or_else(|| no_entry("cause", cause))?;
+    let own = table_of_cause(document, cause)?;
     let Variant { id, signature, first_version, last_version, case, is_unwritten, pass } = variant;
     let signature = signature.to_string();
     let fields = [
@@ -455,6 +478,11 @@ impl Cause {
     /// The name of the runtime that it is in.
     pub fn runtime_name(&self) -> &str {
         self.variants[0].runtime_name()
+    }
+
+    /// The version under test of that runtime; empty if it is not built in.
+    pub fn usual_version(&self) -> &'static str {
+        usual_version(self.runtime_name())
     }
 
     /// Whether it is a defect, and not by design.
@@ -589,6 +617,12 @@ impl Variant {
 }
 
 impl Known<'_> {
+    /// Whether the variant shows on a release of the probe, whatever the ledger says of its versions.
+    pub fn shows_on(self, version: &str, probe: &mut Probe) -> bool {
+        let variant = Variant { last_version: version.to_owned(), ..self.variant.clone() };
+        !Known { variant: &variant, ..self }.triggers(probe).is_empty()
+    }
+
     /// What the variant looks like on the releases of the probe that may have it, where its case shows it with its own signature.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
         let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
@@ -721,10 +755,11 @@ mod tests {
         }
         assert!(State::try_from("closed".to_owned()).unwrap_err().contains("`will not be fixed`"));
         for cause in KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().causes) {
+            let usual = by_number(usual_version(cause.runtime_name()));
+            let last = cause.variants.iter().map(|variant| by_number(&variant.last_version)).max().unwrap();
+            let is_fixed = matches!(&cause.state, State::FixedIn(fixed) if by_number(fixed) > last);
+            assert_eq!(is_fixed, last < usual, "{}", cause.id);
             for variant in &cause.variants {
-                let last = by_number(&variant.last_version);
-                let is_fixed = matches!(&cause.state, State::FixedIn(fixed) if by_number(fixed) > last);
-                assert_eq!(is_fixed, last < by_number(variant.usual_version()), "{}", variant.id);
                 assert_eq!(variant.runtime_name(), cause.runtime_name(), "{}", variant.id);
             }
         }

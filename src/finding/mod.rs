@@ -54,12 +54,14 @@ pub struct Finding {
     /// What the runtime says in the minimized case; empty for an answer.
     pub message: String,
     pub extent: Extent,
+    /// The pass that it takes, as [`Culprit::entry`] writes it, where that was searched for and found.
+    pub pass: Option<String>,
 }
 
 impl Finding {
     /// Mismatches that nobody minimized.
     pub fn as_drawn(trigger: Trigger, case: Case, count: u64) -> Finding {
-        Finding { trigger, case, count, executions: 0, message: String::new(), extent: Extent::default() }
+        Finding { trigger, case, count, executions: 0, message: String::new(), extent: Extent::default(), pass: None }
     }
 
     pub fn signature(&self) -> Signature {

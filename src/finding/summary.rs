@@ -119,6 +119,8 @@ struct FindingReport {
     rule: Option<String>,
     /// What the runtime says.
     message: String,
+    /// The stage of optimization and the pass that it takes.
+    pass: Option<String>,
     case: String,
     /// How many mismatches came down to it.
     count: u64,
@@ -319,6 +321,7 @@ impl FindingReport {
             what: mismatch.to_string(),
             rule: mismatch.rule.map(Rule::text).map(|text| format!("{} ({})", text.sentence, text.source)),
             message: finding.message.clone(),
+            pass: finding.pass.clone(),
             case: finding.case.to_string(),
             count: finding.count,
             known_as: ledger.find(&finding.signature()).map(|known| known.cause.id.clone()),
@@ -414,6 +417,7 @@ mod tests {
             what: "tract of Shape panics: `unwrap`".to_owned(),
             rule: None,
             message: "a message".to_owned(),
+            pass: None,
             case: r#"Shape@28 string[1]{"`"}"#.to_owned(),
             count: 3,
             known_as: None,

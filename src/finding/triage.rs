@@ -63,6 +63,7 @@ impl Triage {
             count: 0,
             executions: minimized.executions,
             message: minimized.message,
+            pass: None,
         }))
     }
 

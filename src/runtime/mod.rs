@@ -60,7 +60,8 @@ pub struct Kind {
     pub configurations: &'static [&'static str],
     /// Configurations in the order in which they rewrite a model more and more; none if the kind has no such stages.
     pub stages: &'static [&'static str],
-    /// The passes that the configuration `STAGE-PASS` turns off, if there are any.
+    /// The passes that the configuration `STAGE-PASS` turns off, if there are any. A kind that can write a model as a stage
+    /// leaves it does so with the configuration `STAGE>FILE`.
     pub passes: &'static [&'static str],
     pub supply: Supply,
     /// The entries of the known-issue ledger that the program is built with.

@@ -119,13 +119,19 @@ struct Loaded {
     declared: Arc<[Declaration]>,
 }
 
-/// Opens a session builder as the configuration says: the level of optimization; after a `-` a pass that is turned off; and after
-/// a `+` an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`].
+/// Opens a session builder as the configuration says: the level of optimization; after a `-` a pass that is turned off; after a
+/// `+` an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`]; and after a `>` the file to
+/// which the optimized model is written.
 fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let failed = |reason: String| OpenError::new(&row.id, reason);
-    let (level, provider) = match row.id.configuration.split_once('+') {
+    let configuration = row.id.configuration.as_str();
+    let (configuration, file) = match configuration.split_once('>') {
+        Some((configuration, file)) => (configuration, Some(file)),
+        None => (configuration, None),
+    };
+    let (level, provider) = match configuration.split_once('+') {
         Some((level, provider)) => (level, Some(Provider::parse(provider).map_err(failed)?)),
-        None => (row.id.configuration.as_str(), None),
+        None => (configuration, None),
     };
     let (level, pass) = level.split_once('-').map_or((level, None), |(level, pass)| (level, Some(pass)));
     let level = LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level).ok_or_else(|| {
@@ -139,6 +145,9 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
         .map_err(|error| failed(error.to_string()))?;
     if let Some(pass) = pass {
         builder = builder.with_config_entry(DISABLED_PASSES, pass).map_err(|error| failed(error.to_string()))?;
+    }
+    if let Some(file) = file {
+        builder = builder.with_optimized_model_path(file).map_err(|error| failed(error.to_string()))?;
     }
     if let Some(provider) = provider {
         provider.add(&mut builder).map_err(failed)?;

@@ -44,6 +44,7 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     (IN_ONE_MODEL, &[panics_on_shape_beside_flatten]),
     (IN_A_GRAPH, &[turns_hidden_shape]),
     (IN_A_FUSION, &[fuses_computed_target]),
+    ("in-a-fusion-Fusion", &[]),
     ("right", &[]),
     ("short-shape", &[short_shape]),
     ("hangs", &[hang_on_uint2]),
@@ -68,7 +69,8 @@ const IN_ONE_MODEL: &str = "in-one-model";
 /// The row of a fault that needs two nodes, and a value between that nobody sees.
 const IN_A_GRAPH: &str = "in-a-graph";
 
-/// The row of a fault that needs a chain of nodes, and a graph output that is declared with static dims.
+/// The row of a fault that needs a chain of nodes, and a graph output that is declared with static dims. It is a stage of
+/// optimization, and is not there without its pass `Fusion`.
 const IN_A_FUSION: &str = "in-a-fusion";
 
 /// The rows whose faults show in the model as a whole.
@@ -88,8 +90,8 @@ pub(crate) static KIND: Kind = Kind {
     name: "planted",
     version: "0",
     configurations: &NAMES,
-    stages: &[],
-    passes: &[],
+    stages: &["right", IN_A_FUSION],
+    passes: &["Fusion"],
     supply: Supply::Linked,
     known: "",
     open: |row| {

@@ -43,6 +43,8 @@ pub struct Subject {
     pub known: Option<(Cause, Variant)>,
     pub case: Case,
     pub mismatch: Mismatch,
+    /// The pass that it takes, as the ledger has it.
+    pub pass: Option<String>,
     /// The release that is at fault, in each of its configurations.
     pub ids: Vec<RuntimeId>,
 }
@@ -95,6 +97,7 @@ impl Subject {
             known: Some((cause.clone(), variant.clone())),
             case: variant.case(),
             mismatch,
+            pass: variant.pass.clone(),
             ids: ids.to_vec(),
         })
     }
@@ -119,8 +122,14 @@ impl Subject {
 }
 
 impl Report {
-    /// Runs the case of a subject on all runtimes of the probe, measures where it shows, and says so.
-    pub fn new(subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> Report {
+    /// Runs the case of a subject on all runtimes of the probe, measures where it shows, and says so. `rewritten` gives a model as
+    /// a stage of optimization leaves it, if the runtime can write it.
+    pub fn new(
+        subject: &Subject,
+        ledger: &Ledger,
+        probe: &mut Probe,
+        rewritten: &dyn Fn(&Job, &str) -> Option<Vec<u8>>,
+    ) -> Report {
         let Subject { name, known, mismatch, ids: all, .. } = subject;
         let case = at_widest_opset(&subject.case, mismatch, probe);
         let generated = Generated::given(case.clone());
@@ -154,11 +163,13 @@ impl Report {
         if actual.is_empty() {
             actual.push(Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) });
         }
-        let model_text = |job: &Job| {
-            let proto = ModelProto::decode(&job.model[..]).unwrap_or_default();
+        let model_text = |model: &[u8]| {
+            let proto = ModelProto::decode(model).unwrap_or_default();
             model::text::text(&proto)
         };
-        let text = model_text(&job);
+        let text = model_text(&job.model);
+        let stage = subject.pass.as_deref().map(|pass| pass.split_once(": ").map_or(pass, |(stage, _)| stage));
+        let rewritten = stage.and_then(|stage| rewritten(&job, stage));
         let (quotes, remark) = quotes(&generated, mismatch);
         let extent = seen::extent(&case, mismatch, &wrong, probe);
         if let Some(did) = variant_did {
@@ -179,14 +190,15 @@ impl Report {
             notes => notes(&job),
             feeds => words::feeds(&job),
             variant => variant.as_ref().zip(variant_job.as_ref()).map(|(variant, job)| context! {
-                difference => words::difference(&case, variant), text => model_text(job).ok(),
+                difference => words::difference(&case, variant), text => model_text(&job.model).ok(),
             }),
             runtime => outside::public_name(&id.name), version => id.version.clone(),
             rows => Value::from(Serde(seen.rows())),
             extent => extent.as_ref().ok().map(|lines| Value::from(Serde(lines))),
             no_extent => extent.as_ref().err(),
             since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
-            pass => known.as_ref().and_then(|(_, variant)| pass(variant)),
+            pass => subject.pass.as_deref().map(which_pass),
+            rewritten => rewritten.and_then(|model| model_text(&model).ok()),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
             has_outputs => demanded(&generated.expectation).is_some(),
@@ -342,14 +354,13 @@ fn since(known: &Variant, ledger: &Ledger) -> String {
 }
 
 /// From which stage of optimization on an issue shows, and without which pass it does not, as far as that was searched for.
-fn pass(known: &Variant) -> Option<String> {
-    let pass = known.pass.as_ref()?;
-    let (stage, passes) = pass.split_once(": ").map_or((pass.as_str(), None), |(stage, passes)| (stage, Some(passes)));
+fn which_pass(pass: &str) -> String {
+    let (stage, passes) = pass.split_once(": ").map_or((pass, None), |(stage, passes)| (stage, Some(passes)));
     let without = match passes.map(|passes| passes.replace(", ", "` or `")) {
         Some(passes) => format!("; it is gone where the pass `{passes}` is turned off"),
         None => String::new(),
     };
-    Some(format!("**Which pass:** it shows from the stage of optimization `{stage}` on{without}."))
+    format!("**Which pass:** it shows from the stage of optimization `{stage}` on{without}.")
 }
 
 /// That an issue is gone in the release under test, if it is.
