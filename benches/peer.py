@@ -1,7 +1,7 @@
 """Verdicts per CPU-second: a plain loop in Python, and `crosscheck campaign` on the same cases.
 
     cargo build --release
-    python3 -m venv venv && venv/bin/pip install onnx==1.22.0 onnxruntime==1.31.1
+    python3 -m venv venv && venv/bin/pip install onnx==1.22.0 onnxruntime==1.32.0
     venv/bin/python benches/peer.py
 
 The loop builds a model with onnx.helper, checks it with onnx.checker, runs it on onnxruntime with one thread, and compares

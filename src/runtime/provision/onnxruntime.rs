@@ -10,7 +10,7 @@ use super::{ProvisionError, by_number, cache, python, run};
 use crate::files::sha256;
 
 /// The release of onnxruntime under test.
-pub const ONNXRUNTIME_VERSION: &str = "1.31.1";
+pub const ONNXRUNTIME_VERSION: &str = "1.32.0";
 
 /// The variable that names a library to use in place of the release under test.
 pub const OVERRIDE: &str = "ORT_DYLIB_PATH";
@@ -49,31 +49,31 @@ const PLATFORMS: &[Platform] = &[
         os: "linux",
         arch: "x86_64",
         tags: &["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"],
-        sha256: "1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536",
+        sha256: "99e1074c4b2197accd5073052a465361be17b89c093b8ffb6e6bd8f986c52df8",
     },
     Platform {
         os: "linux",
         arch: "aarch64",
         tags: &["manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"],
-        sha256: "0b9a492176886992e0e875f06bc0367e333f5fff11711a2d642e18b02f3009cc",
+        sha256: "e36c187006e7a7c8b8d6d57f1a209dd63f52430dca6c282b177718ad6b841054",
     },
     Platform {
         os: "macos",
         arch: "aarch64",
         tags: &["macosx_14_0_arm64", "macosx_13_0_arm64", "macosx_13_0_universal2", "macosx_11_0_universal2"],
-        sha256: "96dd2564b10ea7153ad9c207e7cd8e5917cb3ba521e0e0a62ac03486fdc8d56c",
+        sha256: "d52510bbbcc880c13b826f7d75cdf33ac5cf0bb864d960000fc29ce73f0cb83e",
     },
     Platform {
         os: "windows",
         arch: "x86_64",
         tags: &["win_amd64"],
-        sha256: "ae8a9a351efda685cc59a66226cdefaa37a126c1d66872ca23a2de9425326130",
+        sha256: "efe7456952c243a05a53d5b8732953625144642c2f3989094277f6217f0c0c40",
     },
     Platform {
         os: "windows",
         arch: "aarch64",
         tags: &["win_arm64"],
-        sha256: "fe8b9ac1ae8e894e12c47ee82e4f6dfc1835768133687257866469fda80d0bf1",
+        sha256: "64d394c69d561af3efd4d4f49dcac8f11d0ce135a20701c16d53b74056cd4cf8",
     },
 ];
 
