@@ -56,6 +56,45 @@ fn without_known() -> tempfile::TempDir {
 }
 
 #[test]
+fn a_case_without_quotes_and_a_file_in_its_place_are_answered() {
+    let (code, _, error) = run(&["run", "--runtimes", LINKED, "Flatten@13", "axis=1", "float[2,3]"]);
+    assert!(
+        code == 2 && error.contains("A case is one argument, in quotes: 'Flatten@13 axis=1 float[2,3]'"),
+        "{error}"
+    );
+    let (code, _, error) = run(&["run", "--runtime", LINKED, "Flatten@13 float[2,3]"]);
+    assert!(code == 2 && !error.contains("in quotes"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("one.case"), format!("# A comment.\n{RIGHT}\n")).unwrap();
+    let (code, out, _) = run(&["run", "--runtimes", LINKED, &path("one.case")]);
+    assert!(code == 0 && out.starts_with(RIGHT), "{out}");
+    fs::write(path("model.onnx"), b"\x08\x0d\xff").unwrap();
+    let (code, _, error) = run(&["run", "--runtimes", LINKED, &path("model.onnx")]);
+    assert!(code == 2 && error.contains("model.onnx holds no case; `crosscheck replay`"), "{error}");
+}
+
+#[test]
+fn a_case_is_minimized_and_nothing_is_saved() {
+    let case = "Flatten@13 axis=7 float[2,3,5]";
+    let unknown = without_known();
+    let known = tempfile::tempdir().unwrap();
+    for (folder, status) in [(&known, 0), (&unknown, 1)] {
+        let mut minimize = crosscheck(&["minimize", case, "--runtimes", LINKED]);
+        let (code, out, error) = ended(&minimize.current_dir(folder.path()).output().unwrap());
+        assert_eq!(code, status, "{out}{error}");
+        assert!(
+            out.contains("1 distinct finding, ") && out.contains("crosscheck run 'Flatten@28 axis=2 float[1]'"),
+            "{out}"
+        );
+        assert_eq!(out.contains("known as tract-flatten-axis-range-panic"), status == 0, "{out}");
+        assert!(!folder.path().join("corpus").exists());
+    }
+    let (code, _, error) = run(&["minimize", RIGHT, "--runtimes", LINKED]);
+    assert!(code == 2 && error.contains("shows no mismatch on these runtimes"), "{error}");
+}
+
+#[test]
 fn the_ledger_is_brought_to_the_releases_under_test() {
     let folder = without_known();
     let entry = |id: &str, state: &str, last: &str, case: &str| {

@@ -95,7 +95,7 @@ mod wheels {
         assert_ne!(faulty, example());
         let folder = folder(&faulty);
         let (code, out) = crosscheck(folder.path(), CAMPAIGN);
-        assert!(code == Some(1) && out.contains("1 distinct findings"), "{out}");
+        assert!(code == Some(1) && out.contains("1 distinct finding, "), "{out}");
         assert!(out.contains("python of Shape gives other dims"), "{out}");
         assert_eq!(counts(&out).1, 600, "{out}");
     }

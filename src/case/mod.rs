@@ -10,6 +10,7 @@ mod features;
 mod generate;
 mod graph;
 pub mod law;
+mod mend;
 mod misread;
 mod notation;
 mod overridden;

@@ -30,6 +30,7 @@ use winnow::error::{StrContext, StrContextValue};
 use winnow::prelude::*;
 use winnow::token::{none_of, one_of, rest, take_while};
 
+use super::mend::mend;
 use super::{Case, Contents, Declared, Declares, Encoding, Fed, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, OPERATORS, Operator};
 use crate::tensor::{Class, ElementType, Elements, Tensor, element_count, mask};
@@ -39,11 +40,13 @@ pub const MAX_LINE: usize = 1 << 20;
 
 /// Why a line is not a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("column {column}: expected {expected}")]
+#[error("column {column}: expected {expected}{}", mend.map(|mend| format!("; {mend}")).unwrap_or_default())]
 pub struct ParseCaseError {
     /// 1 for the first character.
     pub column: usize,
     pub expected: String,
+    /// What to write there, if the mistake is a frequent one.
+    pub mend: Option<&'static str>,
 }
 
 const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
@@ -273,7 +276,7 @@ impl FromStr for Case {
         if line.len() > MAX_LINE {
             let expected =
                 format!("the end of the line: a case is at most {MAX_LINE} bytes long, this is {}", line.len());
-            return Err(ParseCaseError { column: MAX_LINE + 1, expected });
+            return Err(ParseCaseError { column: MAX_LINE + 1, expected, mend: None });
         }
         case.parse(line).map_err(|error| {
             let column = line.get(..error.offset()).map_or(error.offset(), |before| before.chars().count()) + 1;
@@ -289,7 +292,7 @@ impl FromStr for Case {
             if expected.is_empty() {
                 expected.push("an attribute `name=value`, an operand `type[dims]`, or the end of the line".to_owned());
             }
-            ParseCaseError { column, expected: expected.join(", ") }
+            ParseCaseError { column, expected: expected.join(", "), mend: mend(line, error.offset()) }
         })
     }
 }

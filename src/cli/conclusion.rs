@@ -218,11 +218,14 @@ impl Met<'_> {
     }
 }
 
-fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(to, "\nNo new findings.");
     }
-    writeln!(to, "\n{} distinct findings, the most severe first:", findings.len())?;
+    match findings.len() {
+        1 => writeln!(to, "\n1 distinct finding, minimized:")?,
+        many => writeln!(to, "\n{many} distinct findings, the most severe first:")?,
+    }
     for (number, finding) in (1..).zip(findings) {
         let mismatch = &finding.trigger.mismatch;
         writeln!(to, "\n{number}. {mismatch}")?;

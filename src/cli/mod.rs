@@ -13,6 +13,7 @@ mod known;
 mod laws;
 mod man;
 mod merge;
+mod minimize;
 mod pass;
 mod progress;
 mod replay;
@@ -29,6 +30,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytesize::ByteSize;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use comfy_table::{CellAlignment, Table};
 use strum::{EnumMessage, VariantArray};
@@ -58,6 +60,7 @@ enum Command {
     Merge(merge::Arguments),
     Coverage(coverage::Arguments),
     Known(known::Arguments),
+    Minimize(minimize::Arguments),
     Save(save::Arguments),
     Report(report::Arguments),
     Export(export::Arguments),
@@ -212,7 +215,16 @@ enum Ending {
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        if error.kind() == ErrorKind::UnknownArgument
+            && let Some(case) = unquoted_case(std::env::args().skip(1))
+        {
+            eprintln!("\nA case is one argument, in quotes: '{case}'");
+        }
+        std::process::exit(error.exit_code())
+    });
+    let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
@@ -222,6 +234,7 @@ pub fn main() -> ExitCode {
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
+        Command::Minimize(arguments) => minimize::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
@@ -296,14 +309,28 @@ fn to_save(case: &Case) -> String {
     format!("The smallest case that shows what is new, and whether that is known: {save}")
 }
 
+/// The case that these arguments are if they are joined, for a user who has left out the quotes.
+fn unquoted_case(arguments: impl Iterator<Item = String>) -> Option<String> {
+    let parts = arguments.skip_while(|part| !part.contains('@')).take_while(|part| !part.starts_with("--"));
+    let parts: Vec<String> = parts.collect();
+    let joined = parts.join(" ");
+    (parts.len() > 1 && joined.parse::<Case>().is_ok()).then_some(joined)
+}
+
 /// A case from its text, or from a file that holds one.
 fn read_case(text: &str) -> anyhow::Result<Case> {
     let error = match text.parse::<Case>() {
         Ok(case) => return Ok(case),
         Err(error) => error,
     };
-    let contents =
-        read_text(Path::new(text)).with_context(|| format!("`{text}` is neither a case ({error}) nor a file"))?;
+    let path = Path::new(text);
+    let contents = read_text(path).with_context(|| {
+        if path.exists() {
+            format!("{text} holds no case; `crosscheck replay` takes folders with a model and its test data")
+        } else {
+            format!("`{text}` is neither a case ({error}) nor a file")
+        }
+    })?;
     let line = contents.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
     line.parse().with_context(|| format!("{text} holds no case"))
 }

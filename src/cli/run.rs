@@ -1,11 +1,12 @@
 //! `crosscheck run`: one case, every runtime, one verdict.
 
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Ending, FailureArguments, RuntimeArguments, to_save};
+use super::{Ending, FailureArguments, RuntimeArguments, read_case, to_save};
 use crate::case::{Case, MAX_LINE};
 use crate::files::read_line;
 use crate::finding::{Ledger, Report, Worst};
@@ -17,7 +18,7 @@ use crate::runtime::Runtime;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck run 'Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer'")]
 pub(super) struct Arguments {
-    /// The case, such as 'Shape@28 start=-1 float[2,3]'; or `-` to read cases from standard input, one a line, and
+    /// The case, such as 'Shape@28 start=-1 float[2,3]', or a file that holds one; or `-` to read cases from standard input, one a line, and
     /// answer each with one line of JSON
     case: String,
     #[command(flatten)]
@@ -45,6 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     // What can be said without a runtime is said first: a typing error need not wait for a download.
     let case: Case = match arguments.case.parse() {
         Ok(case) => case,
+        Err(_) if Path::new(&arguments.case).exists() => read_case(&arguments.case)?,
         Err(error) => {
             anyhow::bail!(
                 "the case cannot be read: {error}\n  {}\n  {:>column$}",

@@ -1,0 +1,42 @@
+//! `crosscheck minimize`: the smallest cases that show what a case shows.
+
+use std::io;
+
+use super::conclusion::write_findings;
+use super::{Ending, RuntimeArguments, pass, read_case};
+use crate::case::Features;
+use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
+
+/// Print the smallest cases that show what a case shows, where else they show it, and the pass that it takes
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  crosscheck minimize 'Flatten@13 axis=7 float[2,3,5]' --runtimes tract")]
+pub(super) struct Arguments {
+    /// The case, or a file that holds one
+    case: String,
+    #[command(flatten)]
+    runtimes: RuntimeArguments,
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let case = read_case(&arguments.case)?;
+    let rows = arguments.runtimes.select()?;
+    let ledger = Ledger::load()?;
+    let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
+    let mismatches = probe.mismatches(&case);
+    anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
+    let mut triage = Triage::default();
+    let mut findings: Vec<Finding> = Vec::new();
+    for (mismatch, shown) in &mismatches {
+        match triage.sort(shown, mismatch, &Features::of(shown), &mut probe) {
+            Sorted::New(finding) => findings.push(Finding { count: 1, ..*finding }),
+            Sorted::Known(place) => findings[place].count += 1,
+        }
+    }
+    for finding in &mut findings {
+        finding.pass = pass::of_finding(finding, &rows, &|rows| arguments.runtimes.open(rows))?;
+    }
+    let (_, known) = ledger.owned_triggers(&mut probe);
+    let is_known = |finding: &Finding| known.iter().any(|known| finding.is_known_as(known));
+    write_findings(&findings.iter().collect::<Vec<_>>(), &ledger, &mut io::stdout().lock())?;
+    Ok(if findings.iter().all(is_known) { Ending::NothingWrong } else { Ending::Finding })
+}
