@@ -10,10 +10,10 @@ const MISTAKES: &[Mistake] = &[
     (anything, |rest| starts(rest, "bf16"), "ONNX calls this type `bfloat16`"),
     (anything, |rest| starts(rest, "int[") || starts(rest, "uint["), "the type has a size, as in `int64`"),
     (anything, |rest| starts(rest, "str["), "ONNX calls this type `string`"),
-    (within_dims, |rest| rest.starts_with(' '), "there are no spaces in dims, as in `float[2,3]`"),
+    (within_brackets, |rest| item(rest).starts_with(' '), "there are no spaces in brackets, as in `float[2,3]`"),
     (
-        within_dims,
-        |rest| rest.starts_with(|c: char| c.is_alphabetic() || c == '?'),
+        within_brackets,
+        |rest| item(rest).starts_with(|c: char| c.is_alphabetic() || c == '?'),
         "each dim is a number; `float[2,3]:input(symbolic)` declares the dims as symbols",
     ),
     (
@@ -28,8 +28,13 @@ fn anything(_: &str) -> bool {
     true
 }
 
-fn within_dims(before: &str) -> bool {
-    before.ends_with(['[', ',']) && before.rfind('[') > before.rfind(']')
+fn within_brackets(before: &str) -> bool {
+    before.rfind('[') > before.rfind(']')
+}
+
+/// What stands there but for a comma before it.
+fn item(rest: &str) -> &str {
+    rest.strip_prefix(',').unwrap_or(rest)
 }
 
 fn starts(rest: &str, word: &str) -> bool {
@@ -54,6 +59,7 @@ mod tests {
             ("Reshape@13 float[2,3] int[2]", "`int64`"),
             ("Flatten@13 float[2, 3]", "no spaces"),
             ("Flatten@13 float[N,3]", "(symbolic)"),
+            ("Flatten@13 float[2,N]", "(symbolic)"),
             ("Flatten float[2]", "`Flatten@13`"),
             ("Reshape@13 float[2,3] [3,2]", "a type stands before"),
         ] {
