@@ -56,6 +56,17 @@ mod wheels {
 
     #[test]
     #[ignore = "wheels: older releases of onnxruntime"]
+    fn what_is_newer_than_a_release_is_a_gap() {
+        let folder = tempfile::tempdir().unwrap();
+        for (case, gap) in [("Shape@27 float[2]", "lacks the opset"), ("Shape@28 float[2]", "lacks the IR version")] {
+            let (code, out) = crosscheck(folder.path(), &["run", case, "--runtimes", "onnxruntime@1.28.0"]);
+            let of_each = ["disabled", "all     "].map(|row| format!("onnxruntime@1.28.0/{row}  unsupported  {gap}"));
+            assert!(code == Some(0) && of_each.iter().all(|line| out.contains(line)), "{out}");
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
     fn a_row_may_name_an_execution_provider_that_its_library_has() {
         let folder = tempfile::tempdir().unwrap();
         let rows = "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+AZURE(a=1,b=2)\", \
