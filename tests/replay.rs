@@ -260,6 +260,70 @@ fn what_known_issues_explain_is_no_failure_and_is_named() {
     assert_eq!(run(&wrong, &[]).0, Some(1));
 }
 
+#[test]
+fn a_list_of_known_failures_is_strict() {
+    let root = tempfile::tempdir().unwrap();
+    let stored = floats(&[0.0]).with_dims(vec![1, 1]).unwrap();
+    for name in ["crash-1", "crash-2"] {
+        case(root.path(), name, "Flatten@28 axis=0 float[1,1,1,1]", Some(std::slice::from_ref(&stored)));
+    }
+    case(root.path(), "right", "Shape@15 float[2]", Some(&[Tensor::vector(&[2])]));
+    let list = root.path().join("known-failures.txt");
+    let run = |lines: &str, more: &[&str]| {
+        fs::write(&list, lines).unwrap();
+        let more = [&["--known-failures", list.to_str().unwrap()], more].concat();
+        replay("in-house,planted/crash", root.path(), &more)
+    };
+
+    // What is listed and fails is counted as known, and is not shown.
+    let both = "# A comment, and an empty line.\n\nplanted  crash-1/test_data_set_0\nplanted/crash crash-2/*\n";
+    let (code, out, error) = run(both, &[]);
+    assert!(code == Some(0) && error.is_empty() && !out.contains("WRONG"), "{error}{out}");
+    assert!(plain(&out).contains("planted/crash 1 0 0 0 2 2 0\n"), "{out}");
+
+    // What fails and is not listed is named as a line for the list.
+    let (code, out, error) = run("planted crash-1/test_data_set_0\n", &[]);
+    assert!(code == Some(1) && out.contains("/crash-2/") && !out.contains("/crash-1/"), "{out}");
+    let folder = root.path().file_name().unwrap().to_str().unwrap();
+    let said = format!("known-failures.txt, and fails:\n    planted/crash {folder}/crash-2/test_data_set_0\n");
+    assert!(error.ends_with(&said), "{error}");
+
+    // What is listed and does not fail, or is not there, is a failure, and the line is named.
+    for (line, why) in [
+        ("planted right/*", format!("planted/crash {folder}/right/test_data_set_0 does not fail")),
+        ("planted *", format!("planted/crash {folder}/right/test_data_set_0 does not fail")),
+        ("planted gone/test_data_set_0", "nothing that was replayed is like it".to_owned()),
+        ("other crash-1/*", "nothing that was replayed is like it".to_owned()),
+        ("stored output crash-1/*", format!("stored output {folder}/crash-1/test_data_set_0 does not fail")),
+    ] {
+        let (code, _, error) = run(&format!("{both}{line}\n"), &[]);
+        let said = format!("known-failures.txt:5: {line}: {why}\n");
+        assert!(code == Some(1) && error.ends_with(&said) && error.contains("To be deleted from "), "{line}: {error}");
+        let (code, out, _) = run(&format!("{both}{line}\n"), &["--format", "junit"]);
+        let suites = quick_junit::Report::deserialize_from_str(&out).unwrap().test_suites;
+        let counts: Vec<_> = suites.iter().map(|suite| (suite.name.as_str(), suite.failures, suite.skipped)).collect();
+        let expected = [("stored output", 0, 0), ("in-house", 0, 0), ("planted/crash", 0, 2), ("known failures", 1, 0)];
+        assert_eq!((code, counts), (Some(1), expected.to_vec()), "{line}");
+    }
+
+    // What is not severe enough to count does not fail.
+    assert_eq!(run("", &["--fail-on", "crash"]).0, Some(1));
+    assert_eq!(run("planted crash-*\n", &["--fail-on", "crash"]).0, Some(0));
+    let wrong = root.path().join("wrong");
+    case(&wrong, "wrong", "Shape@15 float[2]", Some(&[Tensor::vector(&[3])]));
+    assert_eq!(run("planted crash-*\n", &["--fail-on", "crash"]).0, Some(0));
+    assert_eq!(run("planted crash-*\nstored output wrong/*\n", &[]).0, Some(0));
+    let (code, _, error) = run("planted crash-*\nstored output wrong/*\n", &["--fail-on", "crash"]);
+    assert!(code == Some(1) && error.contains("wrong/wrong/test_data_set_0 does not fail"), "{error}");
+
+    let (code, _, error) = run("planted\n", &[]);
+    assert!(code == Some(2) && error.contains("known-failures.txt:1: expected a runtime and a data set"), "{error}");
+    fs::remove_file(&list).unwrap();
+    let (code, _, error) =
+        replay("in-house", root.path(), &["--known-failures", root.path().join("none.txt").to_str().unwrap()]);
+    assert!(code == Some(2) && error.contains("none.txt: "), "{error}");
+}
+
 /// What is counted of tract/typed.
 fn last_row(out: &str) -> Vec<&str> {
     let row = out.lines().rfind(|line| line.trim_start().starts_with("tract/typed")).unwrap();

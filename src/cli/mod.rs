@@ -10,6 +10,7 @@ mod coverage;
 mod exhaust;
 mod export;
 mod known;
+mod known_failures;
 mod laws;
 mod man;
 mod merge;
@@ -196,10 +197,13 @@ struct FailureArguments {
 }
 
 impl FailureArguments {
-    fn ending(self, worst: Worst) -> Ending {
+    fn fails(self, worst: Worst) -> bool {
         let severity = if self.ignore_known { worst.of_all } else { worst.of_new };
-        let fails = severity.is_some_and(|severity| self.fail_on.is_none_or(|least| severity <= least));
-        if fails { Ending::Finding } else { Ending::NothingWrong }
+        severity.is_some_and(|severity| self.fail_on.is_none_or(|least| severity <= least))
+    }
+
+    fn ending(self, worst: Worst) -> Ending {
+        if self.fails(worst) { Ending::Finding } else { Ending::NothingWrong }
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
+use super::known_failures::KnownFailures;
 use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table, to_save};
 use crate::finding::junit::{failed, skipped};
 use crate::finding::{
@@ -25,7 +26,8 @@ use crate::model::test_data;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::doc_markdown, reason = "it is shown as it is")]
 #[command(after_help = "Examples:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*\n  \
-                        crosscheck replay onnx/backend/test/data --skip 'test_resize_*' --skip test_stft --atol 1e-4")]
+                        crosscheck replay onnx/backend/test/data --skip 'test_resize_*' --skip test_stft --atol 1e-4\n  \
+                        crosscheck replay test-data --runtimes in-house,ours --known-failures known-failures.txt --format junit")]
 pub(super) struct Arguments {
     /// Folders with a model, or with such folders below them
     #[arg(required = true, value_name = "DIR")]
@@ -42,6 +44,10 @@ pub(super) struct Arguments {
     /// How far besides [default: 1e-7; 0.001 for the backend tests of DFT and STFT, whose sums cancel out]
     #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
     atol: Option<f64>,
+    /// A list of what is known to fail: a runtime and a data set on each line, such as `ours test_add/test_data_set_0`, where `*`
+    /// stands for any text. What is listed is no failure, unless it does not fail
+    #[arg(long, value_name = "FILE")]
+    known_failures: Option<PathBuf>,
     #[command(flatten)]
     runtimes: RuntimeArguments,
     #[command(flatten)]
@@ -81,7 +87,7 @@ impl Arguments {
 const ASKED: &str = "as --skip says";
 const CHANCE: &str = "depends on chance";
 
-/// Those of the wrong that known issues explain.
+/// Those of the wrong that known issues explain, or a list of known failures has.
 const KNOWN: &str = "known";
 
 /// Whether a text holds a pattern, in which `*` stands for any text.
@@ -99,6 +105,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     }
     let ledger = Ledger::load()?;
     let terms = Terms { ledger: &ledger, relative: arguments.rtol, absolute: arguments.atol };
+    let known_failures = arguments.known_failures.as_deref().map(KnownFailures::read);
+    let mut known_failures = known_failures.transpose()?.unwrap_or_default();
     let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
     let stop = stop_on_signals()?;
     let mut out = io::stdout().lock();
@@ -118,24 +126,36 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             None => replay(folder, &mut runtimes, &terms),
         };
         for replay in replays {
-            summary.add(&replay);
+            let listed = known_failures.listed(&replay, arguments.failure);
+            summary.add(&replay, &listed);
             match arguments.format {
-                Format::Text => write(&replay, folders.len() == 1, &mut out)?,
+                Format::Text => write(&replay, &listed, folders.len() == 1, &mut out)?,
                 Format::Json => writeln!(out, "{}", serde_json::to_string(&replay)?)?,
-                Format::Junit => suites.add(&replay, arguments.failure.ignore_known),
+                Format::Junit => suites.add(&replay, &listed, arguments.failure.ignore_known),
             }
         }
     }
+    let stale = if summary.folders == folders.len() { known_failures.stale() } else { Vec::new() };
     match arguments.format {
         Format::Text => summary.write(&mut out)?,
         Format::Json => {}
-        Format::Junit => suites.write(&mut out)?,
+        Format::Junit => {
+            suites.add_stale(&stale);
+            suites.write(&mut out)?;
+        }
     }
-    Ok(if summary.errors > 0 { Ending::BadInput } else { arguments.failure.ending(summary.worst) })
+    if arguments.known_failures.is_some() {
+        eprint!("{}", known_failures.complaint(&stale));
+    }
+    Ok(match arguments.failure.ending(summary.worst) {
+        _ if summary.errors > 0 => Ending::BadInput,
+        Ending::NothingWrong if !stale.is_empty() => Ending::Finding,
+        ending => ending,
+    })
 }
 
 /// Shows a data set to a person: all of it, or what is wrong.
-fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
+fn write(replay: &Replay, listed: &[Option<String>], all: bool, to: &mut impl Write) -> io::Result<()> {
     let trial = match &replay.came {
         Came::Judged(trial) => trial,
         Came::NotSupported(why) => return writeln!(to, "not supported here: {why}\n"),
@@ -143,26 +163,27 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         Came::Skipped(_) => return Ok(()),
         Came::Error(why) => return writeln!(to, "ERROR: {why}\n"),
     };
-    if !(all || trial.finding) {
+    let is_news = |(witness, line): (&Witness, &Option<String>)| witness.is_deviation() && line.is_none();
+    if !all && !trial.witnesses.iter().zip(listed).any(is_news) {
         return Ok(());
     }
-    writeln!(to, "{}\n    {}", place(replay), in_words(trial))?;
+    writeln!(to, "{}\n    {}", replay.place(), in_words(trial))?;
     if let Some(case) = &trial.case {
         writeln!(to, "    the case {case}")?;
     } else if let Some(why) = &trial.no_case {
         writeln!(to, "    no case: {why}")?;
     }
     let width = trial.witnesses.iter().map(|witness| witness.name.len()).max().unwrap_or(0);
-    for witness in &trial.witnesses {
+    for (witness, line) in trial.witnesses.iter().zip(listed) {
         let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
-        let line = format!("    {:width$}  {mark:11}  {}", witness.name, witness.sentence);
-        writeln!(to, "{}", line.trim_end())?;
+        writeln!(to, "{}", format!("    {:width$}  {mark:11}  {}", witness.name, witness.sentence).trim_end())?;
         if !matches!(witness.kind, "wrong" | "differs" | BY_DESIGN) {
             continue;
         }
         let known = witness.known_as.iter().map(|id| format!("known as {id}"));
+        let listed = line.iter().map(|line| format!("known failure: {line}"));
         let words = [witness.answer.clone(), one_line(&witness.message)];
-        for words in known.chain(words).filter(|words| !words.is_empty()) {
+        for words in known.chain(listed).chain(words).filter(|words| !words.is_empty()) {
             writeln!(to, "    {:width$}    {words}", "")?;
         }
     }
@@ -173,12 +194,6 @@ fn write(replay: &Replay, all: bool, to: &mut impl Write) -> io::Result<()> {
         writeln!(to, "    {}", to_save(case))?;
     }
     writeln!(to)
-}
-
-/// The folder, and the data set in it.
-fn place(replay: &Replay) -> String {
-    let data_set = replay.data_set.as_ref().map_or(String::new(), |data_set| format!("/{data_set}"));
-    format!("{}{data_set}", replay.folder)
 }
 
 /// Who is held to be right, and what that demands.
@@ -213,7 +228,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn add(&mut self, replay: &Replay) {
+    fn add(&mut self, replay: &Replay, listed: &[Option<String>]) {
         let trial = match &replay.came {
             Came::Judged(trial) => trial,
             Came::NotSupported(_) => return self.not_supported += 1,
@@ -228,14 +243,16 @@ impl Summary {
             }
             Authority::Nobody => self.by_nobody += 1,
         }
-        self.worst.join(trial.worst);
-        for Witness { name, kind, is_new, .. } in &trial.witnesses {
+        for (Witness { name, kind, is_new, worst, .. }, line) in trial.witnesses.iter().zip(listed) {
+            if line.is_none() {
+                self.worst.join(*worst);
+            }
             let place = self.witnesses.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
                 self.witnesses.push((name.clone(), BTreeMap::new()));
                 self.witnesses.len() - 1
             });
             *self.witnesses[place].1.entry(kind).or_default() += 1;
-            if *kind == "wrong" && !is_new {
+            if *kind == "wrong" && (line.is_some() || !is_new) {
                 *self.witnesses[place].1.entry(KNOWN).or_default() += 1;
             }
         }
@@ -282,35 +299,45 @@ struct Suites {
 
 impl Suites {
     /// Adds a data set; what known issues explain is skipped unless it is to count.
-    fn add(&mut self, replay: &Replay, with_known: bool) {
-        let name = place(replay);
-        let mut add = |suite: &str, status: TestCaseStatus| {
-            let place = self.suites.iter().position(|(known, _)| known == suite).unwrap_or_else(|| {
-                self.suites.push((suite.to_owned(), TestSuite::new(suite)));
-                self.suites.len() - 1
-            });
-            self.suites[place].1.add_test_case(TestCase::new(name.as_str(), status));
-        };
+    fn add(&mut self, replay: &Replay, listed: &[Option<String>], with_known: bool) {
+        let name = replay.place();
+        let mut add = |suite: &str, status: TestCaseStatus| self.add_test(suite, &name, status);
         match &replay.came {
             Came::NotSupported(why) | Came::Skipped(why) => add("test data", skipped(why)),
             Came::Error(why) => add("test data", failed(NonSuccessKind::Error, why, "")),
             Came::Judged(trial) => {
-                for witness in &trial.witnesses {
-                    let status = match witness.kind {
-                        "wrong" | BY_DESIGN if !witness.is_new && !with_known => {
+                for (witness, line) in trial.witnesses.iter().zip(listed) {
+                    let status = match (line, witness.kind) {
+                        (Some(line), _) => skipped(&format!("known failure, {line}: {}", witness.sentence)),
+                        (None, "wrong" | BY_DESIGN) if !witness.is_new && !with_known => {
                             skipped(&format!("known as {}: {}", witness.known_as.join(", "), witness.sentence))
                         }
-                        "wrong" | "differs" | BY_DESIGN => {
+                        (None, "wrong" | "differs" | BY_DESIGN) => {
                             let words = [in_words(trial).as_str(), &witness.answer, &witness.message].join("\n");
                             failed(NonSuccessKind::Failure, &witness.sentence, &words)
                         }
-                        "unsupported" => skipped(&witness.sentence),
-                        _ => TestCaseStatus::success(),
+                        (None, "unsupported") => skipped(&witness.sentence),
+                        (None, _) => TestCaseStatus::success(),
                     };
                     add(&witness.name, status);
                 }
             }
         }
+    }
+
+    /// Adds the lines that are to be deleted from a list of known failures.
+    fn add_stale(&mut self, stale: &[String]) {
+        for line in stale {
+            self.add_test("known failures", line, failed(NonSuccessKind::Failure, "to be deleted from the list", ""));
+        }
+    }
+
+    fn add_test(&mut self, suite: &str, name: &str, status: TestCaseStatus) {
+        let place = self.suites.iter().position(|(known, _)| known == suite).unwrap_or_else(|| {
+            self.suites.push((suite.to_owned(), TestSuite::new(suite)));
+            self.suites.len() - 1
+        });
+        self.suites[place].1.add_test_case(TestCase::new(name, status));
     }
 
     fn write(self, to: &mut impl Write) -> anyhow::Result<()> {

@@ -69,8 +69,6 @@ pub struct Trial {
     pub finding: bool,
     /// Whether there is one that no known issue explains.
     pub new: bool,
-    #[serde(skip)]
-    pub worst: Worst,
 }
 
 /// As the `onnx` package calls it.
@@ -122,6 +120,8 @@ pub struct Witness {
     /// Whether something is wrong that none of them explains.
     #[serde(rename = "new")]
     pub is_new: bool,
+    #[serde(skip)]
+    pub worst: Worst,
     /// The runtime's own words; empty after an answer.
     pub message: String,
     /// What it answered.
@@ -129,7 +129,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    fn is_deviation(&self) -> bool {
+    /// Whether it does not do what is right, or what others do.
+    pub fn is_deviation(&self) -> bool {
         matches!(self.kind, "wrong" | "differs")
     }
 }
@@ -156,6 +157,12 @@ pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>], terms: &Terms) -> 
 }
 
 impl Replay {
+    /// The folder, and the data set in it.
+    pub fn place(&self) -> String {
+        let data_set = self.data_set.as_ref().map_or(String::new(), |data_set| format!("/{data_set}"));
+        format!("{}{data_set}", self.folder)
+    }
+
     /// A folder that is not to be replayed.
     pub fn skipped(path: &Path, why: String) -> Replay {
         Replay { folder: path.display().to_string(), data_set: None, came: Came::Skipped(why) }
@@ -211,7 +218,6 @@ impl Trial {
             recognize_truncation(case, runtimes, &ids[runtimes_from..], &mut judgements[runtimes_from..]);
         }
         let rule = expectation.as_ref().and_then(Expectation::rule);
-        let mut worst = Worst::default();
         let witnesses: Vec<Witness> = results
             .iter()
             .zip(given)
@@ -219,12 +225,12 @@ impl Trial {
             .map(|(index, ((id, execution), answer))| {
                 let judgement = judgements.as_ref().map(|judgements| &judgements[index]);
                 let (mut kind, sentence) = opinion(judgement, execution, authority, reference.as_deref());
-                let mut own = Worst::default();
+                let mut worst = Worst::default();
                 let mut known_as = Vec::new();
                 match (judgement, &case) {
                     (Some(Judgement::Wrong(found)), Some(case)) => {
                         let mismatches = Mismatch::all(case.subject(), rule, id, execution, found);
-                        let known = ledger.names(case, &mismatches, id, runtimes, &mut own);
+                        let known = ledger.names(case, &mismatches, id, runtimes, &mut worst);
                         if known.are_by_design {
                             kind = BY_DESIGN;
                         }
@@ -232,17 +238,16 @@ impl Trial {
                     }
                     (Some(Judgement::Wrong(found)), None) => {
                         for discrepancy in found {
-                            own.add(discrepancy.severity(), false);
+                            worst.add(discrepancy.severity(), false);
                         }
                     }
                     // Where nobody answers, only what ends a runtime is wrong.
-                    (None, _) if kind == "wrong" => own.add(Severity::Crash, false),
+                    (None, _) if kind == "wrong" => worst.add(Severity::Crash, false),
                     _ => {}
                 }
-                worst.join(own);
-                let is_new = own.of_new.is_some();
+                let is_new = worst.of_new.is_some();
                 let (name, version, message) = (id.to_string(), id.version.clone(), execution.message.clone());
-                Witness { name, version, kind, sentence, known_as, is_new, message, answer }
+                Witness { name, version, kind, sentence, known_as, is_new, worst, message, answer }
             })
             .collect();
         let tolerance = Tolerance { rtol: closeness.relative, atol: closeness.absolute };
@@ -254,8 +259,7 @@ impl Trial {
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
             tolerance: (authority != Authority::Specification).then_some(tolerance),
             finding: witnesses.iter().any(Witness::is_deviation),
-            new: worst.of_new.is_some(),
-            worst,
+            new: witnesses.iter().any(|witness| witness.is_new),
             witnesses,
             note,
         }
