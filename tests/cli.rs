@@ -425,6 +425,26 @@ fn provisioning_that_fails_says_what_to_do_and_leaves_nothing() {
     assert!(error.contains("SHA-256"), "{error}");
 }
 
+/// In a virtual environment that it was installed into, no other Python needs to have pip.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_python_that_stands_beside_the_program_is_the_one_that_fetches() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (program, python) = (directory.path().join("crosscheck"), directory.path().join("python3"));
+    fs::hard_link(env!("CARGO_BIN_EXE_crosscheck"), &program).unwrap();
+    std::os::unix::fs::symlink("/bin/false", &python).unwrap();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&program, &link).unwrap();
+    for program in [program, link] {
+        let mut command = Command::new(program);
+        command.args(["runtimes", "install", "onnxruntime"]).env_remove("ORT_DYLIB_PATH");
+        command.envs(["HOME", "XDG_CACHE_HOME"].map(|name| (name, directory.path())));
+        let (code, _, error) = ended(&command.output().unwrap());
+        let said = format!("`{} -m pip download` ended with exit status: 1", python.display());
+        assert!(code == 2 && error.contains(&said), "{error}");
+    }
+}
+
 #[test]
 fn exhaust_runs_every_planned_case_and_can_be_divided_and_resumed() {
     let folder = tempfile::tempdir().unwrap();

@@ -61,8 +61,15 @@ fn cache(item: &str) -> Result<PathBuf, ProvisionError> {
     Ok(directories.cache_dir().join(item))
 }
 
-const fn python() -> &'static str {
-    if cfg!(windows) { "python" } else { "python3" }
+/// The Python that stands beside this program, as in a virtual environment that a package of it was installed into; or else the
+/// one that is found by its name.
+fn python() -> PathBuf {
+    let name = if cfg!(windows) { "python.exe" } else { "python3" };
+    let program = std::env::current_exe().ok();
+    // A tool that installs programs may leave no more than a link to this one.
+    let program = program.map(|program| fs::read_link(&program).unwrap_or(program));
+    let beside = program.map(|program| program.with_file_name(name)).filter(|path| path.is_file());
+    beside.unwrap_or_else(|| PathBuf::from(name))
 }
 
 /// Runs a command to its end. What it prints goes to standard error, since standard output is for results.

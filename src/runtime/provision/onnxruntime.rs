@@ -124,7 +124,7 @@ pub(super) fn onnxruntime_releases() -> Result<Vec<String>, ProvisionError> {
     let failed = |reason: String| ProvisionError::Pip { version: "of any release".to_owned(), reason };
     // The subcommand is an experiment of pip's, and says so on standard error.
     let output = command.args(["versions", "onnxruntime"]).stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let output = output.map_err(|error| failed(format!("`{}` cannot be started ({error})", python())))?;
+    let output = output.map_err(|error| failed(format!("`{}` cannot be started ({error})", python().display())))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("Available versions:"));
     let line = line.ok_or_else(|| failed(format!("`pip index versions onnxruntime` ended with {}", output.status)))?;
@@ -173,7 +173,7 @@ fn pip(subcommand: &str, platform: &Platform) -> Command {
 fn pip_download(version: &str, platform: &Platform, destination: &Path) -> Result<(), ProvisionError> {
     let mut command = pip("download", platform);
     command.args(["--no-deps", "--dest"]).arg(destination).arg(format!("onnxruntime=={version}"));
-    run(&mut command, &format!("{} -m pip download", python()))
+    run(&mut command, &format!("{} -m pip download", python().display()))
         .map_err(|reason| ProvisionError::Pip { version: version.to_owned(), reason })
 }
 
