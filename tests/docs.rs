@@ -249,6 +249,14 @@ fn every_action_is_pinned_by_its_commit_and_says_its_version() {
 }
 
 #[test]
+fn the_action_installs_this_version() {
+    let package = concat!("default: ", env!("CARGO_PKG_NAME"), "==", env!("CARGO_PKG_VERSION"), "\n");
+    assert!(read("action.yml").contains(package), "action.yml does not say {package}");
+    let heading = concat!("\n## [", env!("CARGO_PKG_VERSION"), "]\n");
+    assert!(read("CHANGELOG.md").contains(heading), "CHANGELOG.md does not say {heading}");
+}
+
+#[test]
 fn the_book_has_every_chapter() {
     let summary = read("docs/SUMMARY.md");
     let listed: BTreeSet<&str> = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();

@@ -74,12 +74,14 @@ impl KnownFailures {
     /// The lines that are to be deleted, each with the reason.
     pub(super) fn stale(&self) -> Vec<String> {
         let stale = |line: &Line| {
+            let own = format!("{} {}", line.runtime, line.pattern);
             let why = match &line.passes {
+                Some(what) if *what == own => "it does not fail".to_owned(),
                 Some(what) => format!("{what} does not fail"),
                 None if line.is_met => return None,
                 None => "nothing that was replayed is like it".to_owned(),
             };
-            Some(format!("{}:{}: {} {}: {why}", self.file.display(), line.number, line.runtime, line.pattern))
+            Some(format!("{}:{}: {own}: {why}", self.file.display(), line.number))
         };
         self.lines.iter().filter_map(stale).collect()
     }

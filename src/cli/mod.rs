@@ -465,7 +465,7 @@ mod tests {
             ["docs", ".github/workflows", "deploy"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
         let files = folders.into_iter().flatten().flatten().map(|entry| entry.path()).filter(|path| path.is_file());
         let mut seen = 0;
-        for file in files.chain([root.join("README.md")]) {
+        for file in files.chain(["README.md", "action.yml"].map(|file| root.join(file))) {
             let place = file.display().to_string();
             for line in shown(&read_text(&file).unwrap()) {
                 seen += 1;
