@@ -19,7 +19,14 @@ PINS = ROOT / "src/runtime/provision/onnxruntime.rs"
 VERSION = re.compile(r'(ONNXRUNTIME_VERSION: &str = ")([^"]+)(")')
 PLATFORM = re.compile(r'(tags: &\[)([^\]]+)(\],\s*sha256: ")([0-9a-f]{64})(")')
 # What names the release under test; what was seen of older releases stays.
-DOCUMENTS = ["README.md", "docs/runtime.md", "benches/peer.py", "tests/runtimes.rs"]
+DOCUMENTS = [
+    "README.md",
+    "docs/corpus.md",
+    "docs/runtime.md",
+    "benches/peer.py",
+    "tests/runtimes.rs",
+    ".github/workflows/release.yml",
+]
 
 
 def run(*command: str) -> None:

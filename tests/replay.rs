@@ -1,4 +1,4 @@
-//! Test data in the layout of ONNX: replayed, and exported.
+//! Test data in the layout of ONNX, replayed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -563,32 +563,6 @@ fn a_model_that_is_invalid_around_its_node_may_be_answered_and_only_rightly() {
     assert_invalid_models_may_be_answered(BOTH);
 }
 
-#[test]
-fn what_is_exported_is_replayed_without_a_deviation() {
-    let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("data");
-    let to = folder.to_str().unwrap();
-    let checkout = env!("CARGO_MANIFEST_DIR");
-    let (code, out, error) = crosscheck(&["export", to, "--from", checkout]);
-    assert_eq!(code, Some(0), "{error}");
-    let numbers: Vec<usize> = out.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [valid, must_refuse, _] = numbers[..] else { panic!("{out}") };
-    let count = |folder: &str| fs::read_dir(Path::new(to).join(folder)).unwrap().count();
-    assert_eq!((count("valid"), count("must-refuse")), (valid, must_refuse));
-    assert!(valid > 400 && must_refuse > 200, "{out}");
-    let readme = fs::read_to_string(folder.join("README.md")).unwrap();
-    assert!(readme.contains(&format!("| `valid` | {valid} |")), "{readme}");
-    for entry in fs::read_dir(folder.join("must-refuse")).unwrap() {
-        let data_set = entry.unwrap().path().join("test_data_set_0");
-        assert!(data_set.is_dir() && !data_set.join("output_0.pb").exists());
-    }
-    let (code, out, error) = replay("in-house", &folder, &[]);
-    assert_eq!(code, Some(0), "{error}{out}");
-    assert!(out.contains(&format!("{} by the specification", valid + must_refuse)), "{out}");
-    let (code, _, error) = crosscheck(&["export", to, "--from", checkout]);
-    assert!(code == Some(2) && error.contains("name a folder that is new or empty"), "{error}");
-}
-
 /// The program with a cache folder of its own, which is found by this variable on Linux.
 #[cfg(target_os = "linux")]
 fn with_cache(cache: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -644,19 +618,6 @@ mod wheels {
     #[ignore = "wheels: the library of onnxruntime"]
     fn a_model_that_is_invalid_around_its_node_may_be_answered_by_onnxruntime_and_only_rightly() {
         assert_invalid_models_may_be_answered(WITH_ONNXRUNTIME);
-    }
-
-    #[test]
-    #[ignore = "wheels: the library of onnxruntime"]
-    fn what_is_exported_as_valid_deviates_on_onnxruntime_in_known_ways_only() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("data");
-        let (code, out, error) =
-            crosscheck(&["export", folder.to_str().unwrap(), "--from", env!("CARGO_MANIFEST_DIR")]);
-        assert_eq!(code, Some(0), "{out}{error}");
-        let valid = fs::read_dir(folder.join("valid")).unwrap().count();
-        let (code, out, _) = replay("onnxruntime/all", &folder.join("valid"), &[]);
-        assert!(code == Some(0) && out.contains(&format!("{valid} data sets were judged")), "{out}");
     }
 
     #[test]

@@ -1,35 +1,63 @@
-//! Cases written in the layout of ONNX test data, so that the test runners of others can use them.
+//! Cases written as a data set for the tests of others: models in the layout of ONNX test data, a manifest, a runner in Python
+//! and a crate.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Regression, RegressionError};
+use crate::case::pattern::PATTERNS;
 use crate::case::{Case, catalogue};
-use crate::files::write_whole;
-use crate::model::{self, test_data};
-use crate::operator::{Expectation, OPERATORS};
+use crate::files::{sha256, write_whole};
+use crate::model::{self, Job, test_data};
+use crate::operator::{Answer, Expectation, OPERATORS, Rule, Text};
+use crate::runtime::{OpenError, Outcome, Runtime, RuntimeId, Stop, execute_once};
+use crate::tensor::Tensor;
+use crate::threads::on_threads;
+use crate::verdict::reaction;
 
 /// The folder of the models that have one right answer.
 pub const VALID: &str = "valid";
 /// The folder of the models that are to be refused.
 pub const MUST_REFUSE: &str = "must-refuse";
-const README: &str = "README.md";
+/// The folder of the models of which the specification leaves open what is right.
+pub const LEFT_OPEN: &str = "left-open";
+/// The folder of the lists of what runtimes do not do right.
+pub const EXPECTED: &str = "expected";
 
-/// How many cases were written, and how many were not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The fields of the manifest, in order.
+const FIELDS: [&str; 11] =
+    ["folder", "operators", "opset", "types", "rule", "sentence", "source", "patterns", "minimal", "right", "case"];
+
+/// A case that was written.
+#[derive(Debug)]
 pub struct Exported {
-    pub valid: u64,
-    pub must_refuse: u64,
-    /// The specification leaves open what is to come of them.
-    pub left_open: u64,
+    /// Below the folder of the data set, such as `valid/shape-0123abcd`.
+    pub folder: String,
+    case: Case,
+    expectation: Expectation,
+    is_minimal: bool,
 }
 
-/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty.
+/// The cases that were written.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    /// By folder.
+    pub cases: Vec<Exported>,
+    /// How many were not, since they are larger.
+    pub left_out: usize,
+}
+
+/// What a runtime does not do right, by folder.
+pub type Failures = Vec<(String, String)>;
+
+/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty; those whose files
+/// have at most so many bytes.
 ///
 /// # Errors
 /// If the folder holds something, or a file cannot be written.
-pub fn export(to: &Path, regressions: &[Regression]) -> Result<Exported, RegressionError> {
+pub fn export(to: &Path, regressions: &[Regression], largest: u64) -> Result<Corpus, RegressionError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |error| RegressionError::Io { path, error }
@@ -39,102 +67,222 @@ pub fn export(to: &Path, regressions: &[Regression]) -> Result<Exported, Regress
         let error = std::io::Error::other("there is something in it: name a folder that is new or empty");
         return Err(RegressionError::Io { path: to.to_owned(), error });
     }
-    let saved = regressions.iter().map(|regression| (regression.name.clone(), regression.case.clone()));
-    let catalogue = OPERATORS.iter().flat_map(|operator| {
-        let name = operator.name.to_lowercase();
-        (1..).zip(catalogue::cases(operator)).map(move |(number, case)| (format!("{name}-{number:03}"), case))
-    });
-    let mut exported = Exported::default();
+    let saved = regressions.iter().map(|regression| (regression.name.clone(), regression.case.clone(), true));
+    let catalogue = OPERATORS.iter().flat_map(|operator| catalogue::cases(operator).into_iter().map(named));
+    let mut corpus = Corpus::default();
     let mut seen = HashSet::new();
-    for (name, case) in saved.chain(catalogue) {
-        if seen.insert(case.clone()) {
-            write(to, &name, &case, &mut exported).map_err(failed(&to.join(&name)))?;
+    for (name, case, is_minimal) in saved.chain(catalogue) {
+        if !seen.insert(case.clone()) {
+            continue;
         }
+        let exported = Exported::new(&name, case, is_minimal);
+        let files = exported.files().map_err(failed(to))?;
+        if files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>() > largest {
+            corpus.left_out += 1;
+            continue;
+        }
+        let folder = to.join(&exported.folder);
+        fs::create_dir_all(folder.join(test_data::FIRST)).map_err(failed(&folder))?;
+        for (path, bytes) in files {
+            let path = folder.join(path);
+            write_whole(&path, &bytes).map_err(failed(&path))?;
+        }
+        corpus.cases.push(exported);
     }
-    let readme: PathBuf = to.join(README);
-    write_whole(&readme, exported.readme().as_bytes()).map_err(failed(&readme))?;
-    Ok(exported)
+    corpus.cases.sort_by(|a, b| a.folder.cmp(&b.folder));
+    let crate_manifest = CRATE.replace("VERSION", env!("CARGO_PKG_VERSION"));
+    for (name, text) in [
+        ("README.md", corpus.readme(largest)),
+        ("manifest.tsv", corpus.manifest()),
+        ("replay.py", include_str!("corpus/replay.py").to_owned()),
+        ("Cargo.toml", crate_manifest),
+        ("src/lib.rs", include_str!("corpus/lib.rs").to_owned()),
+        ("tests/whole.rs", include_str!("corpus/test.rs").to_owned()),
+    ] {
+        let path = to.join(name);
+        write_whole(&path, text.as_bytes()).map_err(failed(&path))?;
+    }
+    Ok(corpus)
 }
 
-fn write(to: &Path, name: &str, case: &Case, exported: &mut Exported) -> std::io::Result<()> {
-    let tensors = case.tensors();
-    let expectation = case.expectation(&tensors);
-    let (folder, count) = match &expectation {
-        Expectation::Defined(_) => (VALID, &mut exported.valid),
-        Expectation::Reject { .. } => (MUST_REFUSE, &mut exported.must_refuse),
-        Expectation::Unspecified { .. } => {
-            exported.left_open += 1;
-            return Ok(());
-        }
-    };
-    *count += 1;
-    let folder = to.join(folder).join(name);
-    test_data::write(&folder, &model::job(case, &tensors), expectation.outputs())?;
-    let rule = expectation.rule().map(|rule| format!("# {rule}: {}\n", rule.text().sentence)).unwrap_or_default();
-    write_whole(&folder.join("case.txt"), format!("{rule}{case}\n").as_bytes())
+/// A case of the catalogue under the name of its operator and the beginning of its checksum; it is not minimized.
+fn named(case: Case) -> (String, Case, bool) {
+    let operator = case.subject().to_lowercase();
+    (format!("{operator}-{:.8}", sha256(case.to_string().as_bytes())), case, false)
 }
+
+const CRATE: &str = "\
+[package]
+name = \"onnx-crosscheck-corpus\"
+version = \"VERSION\"
+edition = \"2021\"
+description = \"Models on which ONNX runtimes go wrong, and what is right\"
+license = \"MIT OR Apache-2.0\"
+";
 
 impl Exported {
+    fn new(name: &str, case: Case, is_minimal: bool) -> Exported {
+        let expectation = case.expectation(&case.tensors());
+        let folder = match expectation {
+            Expectation::Defined(_) => VALID,
+            Expectation::Reject { .. } => MUST_REFUSE,
+            Expectation::Unspecified { .. } => LEFT_OPEN,
+        };
+        Exported { folder: format!("{folder}/{name}"), case, expectation, is_minimal }
+    }
+
+    fn job(&self) -> Job {
+        model::job(&self.case, &self.case.tensors())
+    }
+
+    /// Each thing that is right: its word in the manifest, and the outputs in the folder of that name.
+    fn right(&self) -> Vec<(String, Option<&[Tensor]>)> {
+        match &self.expectation {
+            Expectation::Defined(outputs) => vec![(test_data::FIRST.to_owned(), Some(outputs))],
+            Expectation::Reject { .. } => vec![("refusal".to_owned(), None)],
+            Expectation::Unspecified { tolerated, .. } => {
+                let each = tolerated.iter().enumerate().map(|(place, answer)| match answer {
+                    Answer::Outputs(outputs) => (format!("tolerated_{place}"), Some(&outputs[..])),
+                    Answer::Refusal => ("refusal".to_owned(), None),
+                    Answer::Any => ("any".to_owned(), None),
+                });
+                each.collect()
+            }
+        }
+    }
+
+    /// The files of the case, by their path below its folder.
+    fn files(&self) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+        let job = self.job();
+        let mut files = test_data::input_files(&job);
+        for (folder, outputs) in self.right() {
+            files.extend(test_data::output_files(&job, &folder, outputs.unwrap_or_default())?);
+        }
+        Ok(files)
+    }
+
+    /// Whether a runtime does what is right.
+    fn is_right(&self, outcome: &Outcome) -> bool {
+        self.right().iter().any(|(word, outputs)| match (outcome, outputs) {
+            (Outcome::Answer(given), Some(outputs)) => given.iter().map(|given| &given.tensor).eq(outputs.iter()),
+            (Outcome::Answer(_), None) => word == "any",
+            (Outcome::Refused { .. } | Outcome::Unsupported(_) | Outcome::Unclassified { .. }, None) => {
+                word == "refusal"
+            }
+            _ => false,
+        })
+    }
+
+    /// Its line in the manifest.
+    fn line(&self) -> String {
+        let list = |words: Vec<String>| words.join(" ");
+        let rule = self.expectation.rule().map(Rule::text);
+        let of_rule = |text: fn(Text) -> &'static str| rule.map_or("", text).to_owned();
+        let mut types: Vec<String> = Vec::new();
+        for operand in &self.case.sources {
+            let name = operand.element_type.name().to_owned();
+            types.extend((!types.contains(&name)).then_some(name));
+        }
+        let patterns = PATTERNS.iter().filter(|pattern| pattern.is_in(&self.case)).map(|pattern| pattern.id.to_owned());
+        let fields: [String; FIELDS.len()] = [
+            self.folder.clone(),
+            self.case.operator_versions().replace(" and ", " "),
+            self.case.opset.to_string(),
+            list(types),
+            of_rule(|text| text.id),
+            of_rule(|text| text.sentence),
+            of_rule(|text| text.source),
+            list(patterns.collect()),
+            if self.is_minimal { "yes" } else { "no" }.to_owned(),
+            list(self.right().into_iter().map(|(word, _)| word).collect()),
+            self.case.to_string(),
+        ];
+        fields.join("\t")
+    }
+}
+
+impl Corpus {
+    /// How many cases are below a folder.
+    pub fn count(&self, folder: &str) -> usize {
+        self.cases.iter().filter(|case| case.folder.starts_with(folder)).count()
+    }
+
+    fn manifest(&self) -> String {
+        let head =
+            format!("# onnx-crosscheck {}, format 1: README.md describes the fields\n", env!("CARGO_PKG_VERSION"));
+        let lines = self.cases.iter().map(|case| case.line() + "\n");
+        [head, FIELDS.join("\t") + "\n"].into_iter().chain(lines).collect()
+    }
+
+    /// Runs every case, and gives for each runtime what it does not do right; nothing if it was stopped. `progress` is called now and
+    /// then with how many are done.
+    ///
+    /// # Errors
+    /// If a runtime cannot be opened.
+    pub fn failures(
+        &self,
+        open: &(dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync),
+        threads: usize,
+        stop: &Stop,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Option<Vec<Failures>>, OpenError> {
+        let next = AtomicUsize::new(0);
+        let parts = on_threads(threads, || {
+            let mut runtimes = open()?;
+            let mut failures = vec![Failures::new(); runtimes.len()];
+            while let Some(case) = self.cases.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !stop.is_asked()) {
+                let job = case.job();
+                for (runtime, failures) in runtimes.iter_mut().zip(&mut failures) {
+                    let outcome = execute_once(runtime.as_mut(), &job).outcome;
+                    failures.extend((!case.is_right(&outcome)).then(|| (case.folder.clone(), came(&outcome))));
+                }
+                progress(next.load(Ordering::Relaxed).min(self.cases.len()));
+            }
+            Ok(failures)
+        })?;
+        let together = |place: usize| {
+            let all: BTreeSet<_> = parts.iter().flat_map(|part| part[place].iter().cloned()).collect();
+            all.into_iter().collect()
+        };
+        let runtimes = parts.first().map_or(0, Vec::len);
+        Ok((!stop.is_asked()).then(|| (0..runtimes).map(together).collect()))
+    }
+}
+
+/// What a runtime did, where it is not right.
+fn came(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answer(_) => "answers".to_owned(),
+        _ => reaction(outcome).to_owned(),
+    }
+}
+
+/// Writes what a runtime does not do right beside the cases.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_failures(to: &Path, id: &RuntimeId, failures: &Failures) -> Result<(), RegressionError> {
+    let name = [&id.name, &id.version, &id.configuration].map(|part| part.replace(['/', '\\'], "_"));
+    let name = name.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("-");
+    let head = format!("# What {} {} {} does not do right, and what it does\n", id.name, id.version, id.configuration);
+    let lines = failures.iter().map(|(folder, came)| format!("{folder}\t{came}\n"));
+    let path = to.join(EXPECTED).join(format!("{name}.tsv"));
+    let text: String = [head].into_iter().chain(lines).collect();
+    write_whole(&path, text.as_bytes()).map_err(|error| RegressionError::Io { path, error })
+}
+
+impl Corpus {
     /// What tells people how to use the folder.
-    fn readme(self) -> String {
+    fn readme(&self, largest: u64) -> String {
         format!(
-            "\
-# Test data for the ONNX operators {operators}
-
-Written by `crosscheck export`: the saved regressions and the catalogue of edge cases of onnx-crosscheck {version}, in the
-layout of the backend tests of the `onnx` package.
-
-| folder | models | what is to come of them |
-|---|---|---|
-| `{VALID}` | {valid} | exactly the stored outputs, bit for bit |
-| `{MUST_REFUSE}` | {must_refuse} | an error, at load or at run; nothing else is right, so no outputs are stored |
-
-{left_open} cases were left out, because the specification leaves open what is to come of them.
-
-Each folder holds
-
-- `model.onnx`, the model;
-- `test_data_set_0/input_K.pb`, a `TensorProto` with the name of the graph input that it is fed to. An input that is an
-  initializer too has a default: it is fed, and the default is not to be used, or it is not fed;
-- `test_data_set_0/output_K.pb`, the `TensorProto` that the graph output K is to be, with its name, under `{VALID}`;
-- `case.txt`, the same as one line that `crosscheck run` takes, under `{MUST_REFUSE}` with the rule that it breaks.
-
-The outputs are from an implementation that follows the ONNX specification version by version; none is from a runtime.
-
-To use them, load each model, feed the inputs by their names, and compare. onnxruntime's own runner takes a folder as it is:
-
-    onnx_test_runner {VALID}
-
-In Python, with any backend of the `onnx` package:
-
-    import glob, onnx, onnx.reference
-    from onnx import numpy_helper
-
-    def tensor(path):
-        return numpy_helper.to_array(onnx.load_tensor(path))
-
-    for folder in sorted(glob.glob(\"{VALID}/*\")):
-        model = onnx.load(folder + \"/model.onnx\")
-        inputs = [onnx.load_tensor(path) for path in glob.glob(folder + \"/test_data_set_0/input_*.pb\")]
-        feeds = {{fed.name: numpy_helper.to_array(fed) for fed in inputs}}
-        places = range(len(model.graph.output))
-        expected = [tensor(f\"{{folder}}/test_data_set_0/output_{{place}}.pb\") for place in places]
-        try:
-            outputs = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
-        except Exception as error:
-            print(\"FAIL\", folder, error)
-            continue
-        bits = lambda array: array.tolist() if array.dtype == object else array.tobytes()
-        same = lambda a, b: (a.dtype, a.shape, bits(a)) == (b.dtype, b.shape, bits(b))
-        print(\"ok  \" if all(map(same, outputs, expected)) else \"FAIL\", folder)
-
-`crosscheck replay {VALID} {MUST_REFUSE}` runs them through every runtime that it knows.
-",
+            include_str!("corpus/README.md"),
             operators = OPERATORS.iter().map(|operator| operator.name).collect::<Vec<_>>().join(", "),
             version = env!("CARGO_PKG_VERSION"),
-            valid = self.valid,
-            must_refuse = self.must_refuse,
-            left_open = self.left_open,
+            valid = self.count(VALID),
+            must_refuse = self.count(MUST_REFUSE),
+            left_open = self.count(LEFT_OPEN),
+            left_out = self.left_out,
+            largest = largest,
         )
     }
 }

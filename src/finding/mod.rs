@@ -24,7 +24,7 @@ pub use drift::{
     Behaviour, Change, Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress,
     compare,
 };
-pub use export::{Exported, MUST_REFUSE, VALID, export};
+pub use export::{Corpus, Exported, Failures, LEFT_OPEN, MUST_REFUSE, VALID, export, write_failures};
 pub use extent::{Extent, Shown};
 pub use known::{Cause, Known, Ledger, LedgerError, State, Variant};
 pub use masking::{Masking, masking};

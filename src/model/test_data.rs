@@ -21,6 +21,8 @@ use crate::tensor::{ElementType, Tensor};
 /// The name of the file with the model.
 pub const MODEL: &str = "model.onnx";
 const DATA_SET: &str = "test_data_set_";
+/// The folder of the first data set.
+pub const FIRST: &str = "test_data_set_0";
 const INPUT: &str = "input_";
 const OUTPUT: &str = "output_";
 const ENDING: &str = ".pb";
@@ -179,21 +181,39 @@ impl Folder {
 /// # Errors
 /// If a file cannot be written, or the job has no model.
 pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result<()> {
-    write_whole(&folder.join(MODEL), &job.model)?;
-    let data_set = folder.join(format!("{DATA_SET}0"));
-    fs::create_dir_all(&data_set)?;
-    let graph = ModelProto::decode(&job.model[..]).map_err(io::Error::other)?.graph.unwrap_or_default();
-    let names = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).chain(repeat(""));
-    let last = job.runs.len().saturating_sub(1);
-    let inputs = job.feeds(last).map(|(name, tensor)| (INPUT, name, tensor));
-    let outputs = names.zip(outputs.unwrap_or_default()).map(|(name, tensor)| (OUTPUT, name, tensor));
-    for numbered in [inputs.collect::<Vec<_>>(), outputs.collect()] {
-        for (index, (kind, name, tensor)) in numbered.into_iter().enumerate() {
-            let proto = tensor_proto::write(name, tensor, Encoding::Raw);
-            write_whole(&data_set.join(format!("{kind}{index}{ENDING}")), &proto.encode_to_vec())?;
-        }
+    fs::create_dir_all(folder.join(FIRST))?;
+    let outputs = output_files(job, FIRST, outputs.unwrap_or_default())?;
+    for (path, bytes) in input_files(job).into_iter().chain(outputs) {
+        write_whole(&folder.join(path), &bytes)?;
     }
     Ok(())
+}
+
+/// The model of a job and what its last run is fed, as files by their path.
+pub fn input_files(job: &Job) -> Vec<(String, Vec<u8>)> {
+    let last = job.runs.len().saturating_sub(1);
+    let model = (MODEL.to_owned(), job.model.to_vec());
+    [model].into_iter().chain(numbered_files(&format!("{FIRST}/{INPUT}"), job.feeds(last))).collect()
+}
+
+/// Outputs that are to come of a job, as files in a folder, each under the name of its graph output.
+///
+/// # Errors
+/// If the job has no model.
+pub fn output_files(job: &Job, folder: &str, outputs: &[Tensor]) -> io::Result<Vec<(String, Vec<u8>)>> {
+    let graph = ModelProto::decode(&job.model[..]).map_err(io::Error::other)?.graph.unwrap_or_default();
+    let names = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).chain(repeat(""));
+    Ok(numbered_files(&format!("{folder}/{OUTPUT}"), names.zip(outputs)).collect())
+}
+
+fn numbered_files<'a>(
+    start: &str,
+    tensors: impl Iterator<Item = (&'a str, &'a Tensor)>,
+) -> impl Iterator<Item = (String, Vec<u8>)> {
+    tensors.enumerate().map(move |(index, (name, tensor))| {
+        let proto = tensor_proto::write(name, tensor, Encoding::Raw);
+        (format!("{start}{index}{ENDING}"), proto.encode_to_vec())
+    })
 }
 
 /// The graph inputs that have to be fed: the others have their values in the model.
