@@ -48,10 +48,16 @@ mod wheels {
         let bisect = ["bisect", CASE, "--runtime", "onnxruntime/all", "--from", "1.28.0", "--to", "1.29.0"];
         let (code, out) = crosscheck(folder.path(), &bisect);
         assert!(code == Some(0) && out.contains("Changed in onnxruntime 1.29.0, found in 2 looks."), "{out}");
-        let (code, out) =
-            crosscheck(folder.path(), &["compare", "onnxruntime@1.28.0", "onnxruntime", "--cases", "1500"]);
+        let (code, out) = crosscheck(
+            folder.path(),
+            &["compare", "onnxruntime@1.28.0", "onnxruntime", "--cases", "1500", "--page", "page.md"],
+        );
         let broken = "Newly broken:\n  Reshape: agrees: objects to values; now wrong (zero-and-inferred)";
         assert!(code == Some(1) && out.contains(broken), "{out}");
+        let page = std::fs::read_to_string(folder.path().join("page.md")).unwrap();
+        assert!(page.starts_with("# What changed from onnxruntime 1.28.0 to "), "{page}");
+        assert!(page.contains("| right | an error | |\n| 1.28.0 | error at run: "), "{page}");
+        assert!(page.contains("Known as `onnxruntime-zero-and-inferred`"), "{page}");
     }
 
     #[test]

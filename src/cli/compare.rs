@@ -1,6 +1,7 @@
 //! `crosscheck compare`: what differs between two releases of a runtime.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -10,8 +11,9 @@ use super::campaign::{named_or_all, operator, stream};
 use super::progress::Progress;
 use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
 use crate::case::Nodes;
-use crate::finding::{self, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
-use crate::operator::Operator;
+use crate::files::write_whole;
+use crate::finding::{self, About, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
+use crate::operator::{OPERATORS, Operator};
 use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
 
@@ -21,7 +23,7 @@ use crate::tensor::ElementType;
 /// broken, newly fixed or changed, each as one minimized case.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  crosscheck compare onnxruntime@1.31.1 onnxruntime@1.32.0\n  crosscheck compare onnxruntime@previous onnxruntime@newest"
+    after_help = "Examples:\n  crosscheck compare onnxruntime@1.31.1 onnxruntime@1.32.0\n  crosscheck compare onnxruntime@previous onnxruntime@newest --page changes.md"
 )]
 pub(super) struct Arguments {
     /// The older release, such as `onnxruntime@1.30.0`, or `onnxruntime@previous`: the one before the newest
@@ -43,6 +45,9 @@ pub(super) struct Arguments {
     /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Write what changed as a page too, in Markdown
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArguments,
 }
@@ -65,8 +70,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let id = runtimes[0].id();
         format!("{} {}", id.name, id.version)
     });
+    let ledger = Ledger::load()?;
     let options = CompareOptions {
-        source: &stream(&Ledger::load()?, named_or_all(&arguments.operator), arguments.seed, arguments.nodes),
+        source: &stream(&ledger, named_or_all(&arguments.operator), arguments.seed, arguments.nodes),
         cases: arguments.cases,
         threads: threads(arguments.threads),
         limit: arguments.place.time_limit,
@@ -86,8 +92,35 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let comparison = finding::compare(&options, &stop, &show)?;
     progress.finish();
     write(&comparison, &names, &configurations[0], &mut io::stdout().lock())?;
+    if let Some(file) = &arguments.page {
+        let chosen: Vec<&str> = arguments.operator.iter().map(|operator| operator.name).collect();
+        let all = format!("the {} operators that move elements", OPERATORS.len());
+        let versions = rows.each_ref().map(|rows| rows[0].id.version.as_str());
+        let about = About {
+            runtime: &rows[0][0].id.name,
+            versions,
+            configurations: &configurations[0],
+            operators: &if chosen.is_empty() { all } else { chosen.join(", ") },
+            command: &arguments.command(),
+            is_whole: !stop.is_asked(),
+        };
+        let page = finding::page(&comparison, &about, &ledger, open(arguments.place.time_limit)?, &stop);
+        write_whole(file, page.as_bytes()).with_context(|| file.display().to_string())?;
+    }
     let is_broken = comparison.drifts.keys().any(|change| change.kind == DriftKind::Broken);
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
+}
+
+impl Arguments {
+    /// What does the same again.
+    fn command(&self) -> String {
+        let operators: Vec<String> = self.operator.iter().map(|operator| operator.name.to_lowercase()).collect();
+        let operators =
+            if operators.is_empty() { String::new() } else { format!(" --operator {}", operators.join(",")) };
+        let Arguments { before, after, cases, seed, nodes, .. } = self;
+        let [before, after] = [before, after].map(|release| with_number(release).unwrap_or_else(|_| release.clone()));
+        format!("crosscheck compare {before} {after} --cases {cases} --seed {seed} --nodes {nodes}{operators}")
+    }
 }
 
 fn configuration(row: &Row) -> &str {
@@ -118,10 +151,7 @@ fn with_number(release: &str) -> anyhow::Result<String> {
 
 fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{} and {} on {} cases", names[0], names[1], comparison.cases)?;
-    let mut drifts: Vec<(&Change, &Drift)> = comparison.drifts.iter().collect();
-    drifts.sort_by_cached_key(|(change, _)| (change.kind, change.operator, change.to_string()));
-    let (parts, roots): (Vec<_>, Vec<_>) =
-        drifts.into_iter().partition(|(change, _)| comparison.fix_behind(change).is_some());
+    let roots = comparison.roots();
     for &kind in DriftKind::VARIANTS {
         let mut drifts = roots.iter().filter(|(change, _)| change.kind == kind).peekable();
         if drifts.peek().is_some() {
@@ -131,7 +161,7 @@ fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], 
             writeln!(to, "  {}: {change}", change.operator)?;
             writeln!(to, "    {}", reproduce(&drift.case.to_string()))?;
             writeln!(to, "    {}", extent(drift, configurations))?;
-            for (part, drift) in parts.iter().filter(|(part, _)| comparison.fix_behind(part) == Some(*change)) {
+            for (part, drift) in comparison.with_fix(change) {
                 writeln!(to, "    with it: {part}")?;
                 writeln!(to, "      {}", reproduce(&drift.case.to_string()))?;
             }

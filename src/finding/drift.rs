@@ -130,9 +130,11 @@ impl Kind {
         }
     }
 
-    fn of(before: &Judgement, after: &Judgement) -> Kind {
+    /// `has_answered` is whether the older release gave an answer, right or wrong.
+    fn of(before: &Judgement, has_answered: bool, after: &Judgement) -> Kind {
         use Judgement::{Unsupported, Wrong};
         match (before, after) {
+            (Wrong(_), Unsupported(_)) if !has_answered => Kind::Fixed,
             (Wrong(_), Wrong(_)) => Kind::WrongOtherwise,
             (Unsupported(_), Wrong(_)) => Kind::AddedWrong,
             (_, Wrong(_)) => Kind::Broken,
@@ -146,6 +148,11 @@ impl Kind {
 }
 
 impl Change {
+    /// What the older release did, in the words of [`Behaviour::in_words`].
+    pub fn before_in_words(&self) -> String {
+        self.before.in_words()
+    }
+
     /// Which of the two releases gives no answer in time, if one does not.
     fn hanging(&self) -> Option<usize> {
         [Some(&self.before), self.after.as_ref()].into_iter().position(|side| side.is_some_and(Behaviour::is_hang))
@@ -169,6 +176,17 @@ impl Behaviour {
             }
         };
         Behaviour { opinion, reaction: reaction(&examination.executions[index].outcome) }
+    }
+
+    /// The same for people who do not know the words of verdicts.
+    pub fn in_words(&self) -> String {
+        let refuses = if self.reaction.is_empty() { "gives an answer" } else { "refuses" };
+        match &self.opinion {
+            Opinion::Agrees => format!("{refuses}, rightly"),
+            Opinion::Tolerated => format!("{refuses}, which the specification leaves room for"),
+            Opinion::Unsupported => self.reaction.to_owned(),
+            Opinion::Wrong(_, found) => sentences(found),
+        }
     }
 
     fn is_hang(&self) -> bool {
@@ -251,6 +269,22 @@ fn on_threads(
 }
 
 impl Comparison {
+    /// The changes but for those that a fix brings to light, in the order of their kinds and operators.
+    pub fn roots(&self) -> Vec<(&Change, &Drift)> {
+        self.sorted(|change| self.fix_behind(change).is_none())
+    }
+
+    /// The changes that a fix brings to light.
+    pub fn with_fix(&self, fix: &Change) -> Vec<(&Change, &Drift)> {
+        self.sorted(|change| self.fix_behind(change) == Some(fix))
+    }
+
+    fn sorted(&self, is_it: impl Fn(&Change) -> bool) -> Vec<(&Change, &Drift)> {
+        let mut drifts: Vec<(&Change, &Drift)> = self.drifts.iter().filter(|(change, _)| is_it(change)).collect();
+        drifts.sort_by_cached_key(|(change, _)| (change.kind, change.operator, change.to_string()));
+        drifts
+    }
+
     /// The fix that a change comes with, if it does: the older release fails in the same way where there is less to the
     /// case, so whatever the newer one does there was out of sight before.
     pub fn fix_behind<'a>(&'a self, change: &'a Change) -> Option<&'a Change> {
@@ -376,7 +410,8 @@ impl Pair {
             before.judgements[index] != after.judgements[index] || !same_reaction(outcomes.0, outcomes.1)
         };
         let change = |index: usize| {
-            let kind = Kind::of(&before.judgements[index], &after.judgements[index]);
+            let has_answered = matches!(before.executions[index].outcome, Outcome::Answer(_));
+            let kind = Kind::of(&before.judgements[index], has_answered, &after.judgements[index]);
             let after = (kind != Kind::Added).then(|| Behaviour::of(generated, after, index));
             let (operator, before) = (generated.case.subject(), Behaviour::of(generated, before, index));
             (index, Change { kind, operator, before, after })
@@ -417,10 +452,10 @@ impl Pair {
 mod tests {
     use super::*;
     use crate::case::Generator;
-    use crate::runtime::Execution;
     use crate::runtime::planted::{
         Fault, is, is_of_nothing, panics_on_zero, short_shape, swapped_flatten, with_faults,
     };
+    use crate::runtime::{Execution, Gap};
 
     /// What is drawn, without the catalogue.
     struct Drawn(Generator);
@@ -470,6 +505,28 @@ mod tests {
         let expected = ["Newly broken: Flatten@28 float[2]", "Newly fixed: Shape@28 float[1,1,1]"];
         assert!(expected.iter().all(|&change| found.contains(&change.to_owned())), "{found:?}");
         assert!(!found.iter().any(|change| change.contains("Reshape")), "{found:?}");
+    }
+
+    fn lacks_flatten(job: &model::Job, execution: &mut Execution) {
+        if is(job, "Flatten") {
+            execution.outcome = Outcome::Unsupported(Gap::Kernel);
+        }
+    }
+
+    fn ends_in_flatten(job: &model::Job, execution: &mut Execution) {
+        if is(job, "Flatten") {
+            execution.outcome = Outcome::Crashed { signal: Some(6) };
+        }
+    }
+
+    #[test]
+    fn only_what_gave_an_answer_is_no_longer_supported() {
+        let kinds = |before: &[Fault]| -> BTreeSet<Kind> {
+            compared(before, &[], &[lacks_flatten]).drifts.keys().map(|change| change.kind).collect()
+        };
+        assert!(kinds(&[]).contains(&Kind::Dropped));
+        assert!(!kinds(&[ends_in_flatten]).contains(&Kind::Dropped));
+        assert!(kinds(&[ends_in_flatten]).contains(&Kind::Fixed));
     }
 
     #[test]

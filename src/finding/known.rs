@@ -459,6 +459,15 @@ pub(super) fn may_show_on(runtime: &str, last_version: &str, id: &RuntimeId) -> 
 }
 
 impl Cause {
+    /// Whether a variant of it is known to show on a release.
+    pub(super) fn is_in(&self, version: &str) -> bool {
+        let version = by_number(version);
+        let shows = |variant: &Variant| {
+            by_number(&variant.first_version) <= version && version <= by_number(&variant.last_version)
+        };
+        self.variants.iter().any(shows)
+    }
+
     /// A new cause, with what only a person can say left to be filled in.
     fn to_be_written(variant: Variant) -> Cause {
         Cause {

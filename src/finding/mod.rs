@@ -2,6 +2,7 @@
 
 pub mod backend;
 mod bisect;
+mod changes;
 mod drift;
 mod export;
 mod extent;
@@ -20,6 +21,7 @@ mod triage;
 pub mod upstream;
 
 pub use bisect::{Bisection, bisect};
+pub use changes::{About, page};
 pub use drift::{
     Behaviour, Change, Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress,
     compare,

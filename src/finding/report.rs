@@ -203,6 +203,56 @@ impl Report {
     }
 }
 
+/// What a runtime did in a case, and what is thought of it, in words.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// `agrees`, `tolerated`, `unsupported`, `wrong` or `by design`.
+    pub kind: &'static str,
+    /// The outputs, or how it failed and in which words of its own, as Markdown.
+    pub result: String,
+    /// Such as `right`, or what is wrong.
+    pub opinion: String,
+    /// The known issues that explain what is wrong.
+    pub known_as: Vec<String>,
+}
+
+impl Report {
+    /// What is right, as Markdown: one thing, or several where the specification leaves room.
+    pub(super) fn right(&self) -> Vec<String> {
+        let text = |answer: &String| match answer.as_str() {
+            "refusal" => "an error".to_owned(),
+            "any answer" => answer.clone(),
+            outputs => code(outputs),
+        };
+        self.expectation.answers.iter().map(text).collect()
+    }
+
+    pub(super) fn rule(&self) -> Option<Text> {
+        self.expectation.rule
+    }
+
+    /// What the runtime at a place did.
+    pub(super) fn seen(&self, place: usize) -> Option<Seen> {
+        let judgement = self.judgements.get(place)?;
+        let class = self.classes.iter().find(|class| class.runtimes.contains(&judgement.runtime))?;
+        let result = match (class.kind, class.stage) {
+            ("answer", _) => class.outputs.iter().map(|output| code(&output.tensor)).collect::<Vec<_>>().join(", "),
+            ("refused" | "unsupported" | "unclassified", stage) if !class.message.is_empty() => {
+                let stage = stage.map_or(String::new(), |stage| format!(" at {stage}"));
+                format!("error{stage}: {}", code(&one_line(&class.message)))
+            }
+            _ => class.reaction.to_owned(),
+        };
+        let opinion = match judgement.kind {
+            "agrees" => "right".to_owned(),
+            "tolerated" => format!("tolerated: {}", judgement.sentence),
+            "unsupported" => format!("not supported: {}", judgement.sentence),
+            _ => format!("**wrong**: {}", judgement.sentence),
+        };
+        Some(Seen { kind: judgement.kind, result, opinion, known_as: judgement.known_as.clone() })
+    }
+}
+
 impl Ledger {
     /// The issues that explain what a runtime did wrong in a case; `worst` counts all of it.
     pub fn names(

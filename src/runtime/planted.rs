@@ -121,6 +121,13 @@ pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenErro
     with(faults, true)
 }
 
+/// The same, as a release of its own.
+#[cfg(test)]
+pub(crate) fn release_with_faults(version: &str, faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
+    let id = RuntimeId { version: version.to_owned(), ..id() };
+    Ok(Box::new(Planted { id, right: without_faults()?, faults: faults.to_vec(), is_by_node: true }))
+}
+
 /// The same with faults that are given a model as a whole, whatever it holds.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
