@@ -54,7 +54,11 @@ fn floats(values: &[f32]) -> Tensor {
 fn sum(root: &Path, name: &str, op_type: &str, stored: Option<f32>) -> PathBuf {
     let value = |name: &str| ValueInfoProto {
         name: Some(name.to_owned()),
-        r#type: Some(TypeProto { tensor_type: Some(TensorTypeProto { elem_type: Some(1), shape: None }) }),
+        r#type: Some(TypeProto {
+            tensor_type: Some(TensorTypeProto { elem_type: Some(1), shape: None }),
+            ..TypeProto::default()
+        }),
+        ..ValueInfoProto::default()
     };
     let node = NodeProto {
         input: vec!["a".to_owned(), "b".to_owned()],
@@ -427,7 +431,9 @@ fn an_input_whose_first_node_changes_nothing_is_fed() {
     rewrite(&folder, |proto| {
         let graph = proto.graph.as_mut().unwrap();
         graph.input.iter_mut().for_each(|input| {
-            let shape = TensorShapeProto { dim: vec![Dimension { value: Some(DimensionValue::Size(1)) }] };
+            let shape = TensorShapeProto {
+                dim: vec![Dimension { value: Some(DimensionValue::Size(1)), ..Dimension::default() }],
+            };
             input.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape = Some(shape);
         });
         graph.node[0].input[0] = "same".to_owned();
@@ -447,8 +453,13 @@ fn what_a_runtime_lacks_of_another_operator_is_no_finding() {
     rewrite(&folder, |proto| {
         let graph = proto.graph.as_mut().unwrap();
         graph.node[0].input = names.map(str::to_owned).to_vec();
-        let int64 = TypeProto { tensor_type: Some(TensorTypeProto { elem_type: Some(7), shape: None }) };
-        let input = |name: &str| ValueInfoProto { name: Some(name.to_owned()), r#type: Some(int64.clone()) };
+        let tensor_type = Some(TensorTypeProto { elem_type: Some(7), shape: None });
+        let int64 = TypeProto { tensor_type, ..TypeProto::default() };
+        let input = |name: &str| ValueInfoProto {
+            name: Some(name.to_owned()),
+            r#type: Some(int64.clone()),
+            ..ValueInfoProto::default()
+        };
         graph.input.truncate(1);
         graph.input.extend(names[1..].iter().map(|name| input(name)));
     });
@@ -504,7 +515,7 @@ fn what_is_no_tensor_is_counted_as_not_supported() {
     let folder = sum(root.path(), "sequence", "SequenceAt", Some(3.0));
     let model = folder.join("model.onnx");
     let mut proto = ModelProto::decode(&fs::read(&model).unwrap()[..]).unwrap();
-    proto.graph.as_mut().unwrap().input[0].r#type = Some(TypeProto { tensor_type: None });
+    proto.graph.as_mut().unwrap().input[0].r#type = Some(TypeProto::default());
     fs::write(&model, proto.encode_to_vec()).unwrap();
     let (code, out, _) = replay("in-house", root.path(), &[]);
     assert_eq!(code, Some(0), "{out}");

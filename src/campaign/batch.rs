@@ -117,14 +117,14 @@ impl Batch {
             Batch::Runs(cases) => {
                 let part = members[members[cases[0]].model].part();
                 let runs = cases.iter().map(|&case| part.feeds(tensors(case)).collect()).collect();
-                Job { model: model::join(&[part]), inputs: part.inputs().collect(), runs }
+                Job { model: model::join(&[part]).into(), inputs: part.inputs().collect(), runs }
             }
             Batch::Nodes(cases) => {
                 let named = |&case: &usize| part(members[case].generated, &format!("case{case}_"));
                 let parts: Vec<Part> = cases.iter().map(named).collect();
                 let feeds = parts.iter().zip(cases).flat_map(|(part, &case)| part.feeds(tensors(case))).collect();
                 let inputs = parts.iter().flat_map(Part::inputs).collect();
-                Job { model: model::join(&parts.iter().collect::<Vec<_>>()), inputs, runs: vec![feeds] }
+                Job { model: model::join(&parts.iter().collect::<Vec<_>>()).into(), inputs, runs: vec![feeds] }
             }
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
 fn is_of(operator: &str, job: &Job) -> bool {
     let needle = format!("{operator}_");
-    job.model.windows(needle.len()).any(|window| window == needle.as_bytes())
+    job.model.bytes().unwrap().windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 
 /// Shape hands its answer over in a type that ONNX does not have.
@@ -481,7 +481,7 @@ fn what_any_operator_shows_is_known_alone_and_in_a_graph() {
 /// Right the first time that a graph with a Reshape and a Shape is loaded, and the rank of its outputs is another after that.
 struct WrongWhenLoadedAgain {
     right: Box<dyn Runtime>,
-    loaded: HashSet<Arc<[u8]>>,
+    loaded: HashSet<crate::model::Serialized>,
 }
 
 impl Runtime for WrongWhenLoadedAgain {

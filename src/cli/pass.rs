@@ -69,9 +69,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 fn show_models(case: &Case, stage: &str, row: &Row, open: OpenRows) {
     let job = model::job(case, &case.tensors());
     if let Some(after) = rewritten(&job, stage, row, open) {
-        for (title, model) in [("The model", &job.model[..]), ("What the stage leaves of it", &after)] {
-            let text = ModelProto::decode(model).map_err(|error| error.to_string());
-            let text = text.and_then(|proto| model::text::text(&proto).map_err(|error| error.to_string()));
+        let before = job.model.decode().unwrap_or_default();
+        for (title, model) in [("The model", before), ("What the stage leaves of it", after)] {
+            let text = model::text::text(&model);
             println!("\n{title}:\n\n{}", text.unwrap_or_else(|reason| format!("It cannot be shown as text: {reason}")));
         }
     }
@@ -97,17 +97,17 @@ pub(super) fn of_finding(finding: &Finding, rows: &[Row], open: OpenRows) -> Res
 }
 
 /// A model as a runtime leaves it in a stage of its optimization; none if the runtime cannot write it.
-pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Option<Vec<u8>> {
+pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Option<ModelProto> {
     let folder = tempfile::tempdir().ok()?;
     let file = folder.path().join("model.onnx");
     let mut row = row.clone();
     row.id.configuration = format!("{stage}>{}", file.display());
     executions(open(&[row]).ok()?.first_mut()?.as_mut(), job);
-    fs::read(file).ok()
+    ModelProto::decode(&*fs::read(file).ok()?).ok()
 }
 
 /// The result of the search, for people.
-fn sentence(found: &Culprit, release: &str) -> String {
+pub(super) fn sentence(found: &Culprit, release: &str) -> String {
     match found {
         Culprit::None => format!("{release} does so before it optimizes anything: no pass is to blame."),
         Culprit::Nowhere => format!("{release} does nothing wrong here, in no stage of its optimization."),

@@ -64,7 +64,7 @@ enum Format {
     Junit,
 }
 
-fn tolerance(text: &str) -> Result<f64, String> {
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let number: Result<f64, _> = text.parse();
     number
         .ok()

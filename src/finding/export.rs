@@ -154,7 +154,7 @@ impl Exported {
     /// The files of the case, by their path below its folder.
     fn files(&self) -> std::io::Result<Vec<(String, Vec<u8>)>> {
         let job = self.job();
-        let mut files = test_data::input_files(&job);
+        let mut files = test_data::input_files(&job)?;
         for (folder, outputs) in self.right() {
             files.extend(test_data::output_files(&job, &folder, outputs.unwrap_or_default())?);
         }

@@ -1,13 +1,17 @@
 //! A case as an ONNX model with the feeds for its graph inputs.
 
+pub mod external;
 pub mod proto;
 pub mod read;
 pub mod tensor_proto;
 pub mod test_data;
 pub mod text;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::{fs, io};
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -20,11 +24,64 @@ use proto::{
     TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
 
+/// A serialized `ModelProto`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Serialized {
+    Bytes(Arc<[u8]>),
+    /// A file, whose tensors may have their elements in other files of its folder.
+    File(Arc<Path>),
+}
+
+impl<T: Into<Arc<[u8]>>> From<T> for Serialized {
+    fn from(bytes: T) -> Serialized {
+        Serialized::Bytes(bytes.into())
+    }
+}
+
+impl Serialized {
+    /// The bytes, those of a file read.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn bytes(&self) -> io::Result<Cow<'_, [u8]>> {
+        match self {
+            Serialized::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+            Serialized::File(path) => fs::read(path).map(Cow::Owned),
+        }
+    }
+
+    /// The bytes of a model that needs no other file.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or is none of a model.
+    pub fn self_contained(&self) -> io::Result<Cow<'_, [u8]>> {
+        let Serialized::File(path) = self else { return self.bytes() };
+        let mut model = self.decode()?;
+        external::inline(&mut model, path.parent().unwrap_or(Path::new("")))?;
+        Ok(Cow::Owned(model.encode_to_vec()))
+    }
+
+    /// The model.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or the bytes are no `ModelProto`.
+    pub fn decode(&self) -> io::Result<ModelProto> {
+        ModelProto::decode(&*self.bytes()?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+
+    /// How many bytes it has, without those of other files.
+    pub fn size(&self) -> u64 {
+        match self {
+            Serialized::Bytes(bytes) => bytes.len() as u64,
+            Serialized::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
+        }
+    }
+}
+
 /// What a runtime is given: a serialized model, which it loads once, and what it then runs it with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
-    /// A `ModelProto`.
-    pub model: Arc<[u8]>,
+    pub model: Serialized,
     /// The names of the graph inputs that are fed.
     pub inputs: Vec<Arc<str>>,
     /// At least one run: a tensor for each of these inputs, in order.
@@ -33,7 +90,7 @@ pub struct Job {
 
 impl Job {
     /// A job of one run; a tensor for each graph input that is fed.
-    pub fn once(model: impl Into<Arc<[u8]>>, feeds: impl IntoIterator<Item = (Arc<str>, Tensor)>) -> Job {
+    pub fn once(model: impl Into<Serialized>, feeds: impl IntoIterator<Item = (Arc<str>, Tensor)>) -> Job {
         let (inputs, tensors) = feeds.into_iter().unzip();
         Job { model: model.into(), inputs, runs: vec![tensors] }
     }
@@ -46,7 +103,7 @@ impl Job {
     /// The job that has but one of the runs.
     #[must_use]
     pub fn only(&self, run: usize) -> Job {
-        Job { model: Arc::clone(&self.model), inputs: self.inputs.clone(), runs: vec![self.runs[run].clone()] }
+        Job { model: self.model.clone(), inputs: self.inputs.clone(), runs: vec![self.runs[run].clone()] }
     }
 }
 
@@ -89,7 +146,7 @@ pub fn job(case: &Case, tensors: &[Tensor]) -> Job {
     let before = case.before.iter().map(|run| run.iter().map(Operand::tensor).collect::<Vec<Tensor>>());
     let mut runs: Vec<Vec<Tensor>> = before.map(|tensors| part.feeds(&tensors).collect()).collect();
     runs.push(part.feeds(tensors).collect());
-    Job { model: join(&[&part]), inputs: part.inputs().collect(), runs }
+    Job { model: join(&[&part]).into(), inputs: part.inputs().collect(), runs }
 }
 
 /// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
@@ -107,6 +164,7 @@ pub fn join(parts: &[&Part]) -> Arc<[u8]> {
             domain: Some(String::new()),
             version: Some(i64::from(versions.opset)),
         }],
+        ..ModelProto::default()
     };
     let name = GraphProto { name: Some("crosscheck".to_owned()), ..GraphProto::default() }.encode_to_vec();
     let length = name.len() + parts.iter().map(|part| part.graph.len()).sum::<usize>();
@@ -274,7 +332,7 @@ fn declared_shape(name: &str, dims: &[Option<i64>], declares: Declares) -> Tenso
             (Declares::Rank, _) => None,
             _ => Some(DimensionValue::Symbol(format!("{name}_{axis}"))),
         };
-        Dimension { value }
+        Dimension { value, ..Dimension::default() }
     };
     TensorShapeProto { dim: dims.iter().enumerate().map(dim).collect() }
 }
@@ -286,7 +344,7 @@ fn node(op_type: &str, input: Vec<String>, output: &[String], attribute: Vec<Att
         name: output.first().map(|output| format!("{op_type}_{output}")),
         op_type: Some(op_type.to_owned()),
         attribute,
-        domain: None,
+        ..NodeProto::default()
     }
 }
 
@@ -336,7 +394,9 @@ fn value_info(name: &str, element_type: ElementType, shape: Option<TensorShapePr
         name: Some(name.to_owned()),
         r#type: Some(TypeProto {
             tensor_type: Some(TensorTypeProto { elem_type: Some(element_type.data_type()), shape }),
+            ..TypeProto::default()
         }),
+        ..ValueInfoProto::default()
     }
 }
 
@@ -357,7 +417,7 @@ impl Symbols<'_> {
                     DimensionValue::Symbol(self.by_size.entry(size).or_insert(next).clone())
                 }
             };
-            Dimension { value: Some(value) }
+            Dimension { value: Some(value), ..Dimension::default() }
         };
         let dim: Vec<Dimension> = dims.iter().enumerate().map(dim).collect();
         (declared != Declared::Unranked).then_some(TensorShapeProto { dim })
@@ -371,7 +431,7 @@ mod tests {
     fn model(line: &str) -> (ModelProto, Vec<(Arc<str>, Tensor)>) {
         let case: Case = line.parse().unwrap();
         let Job { model, inputs, mut runs } = job(&case, &case.tensors());
-        (ModelProto::decode(&model[..]).unwrap(), inputs.into_iter().zip(runs.remove(0)).collect())
+        (model.decode().unwrap(), inputs.into_iter().zip(runs.remove(0)).collect())
     }
 
     fn dims(info: &ValueInfoProto) -> Option<Vec<String>> {
@@ -461,8 +521,8 @@ mod tests {
     #[test]
     fn an_attribute_of_zero_goes_on_the_wire() {
         let case: Case = "Shape@15 end=0 float[2]".parse().unwrap();
-        let bytes = job(&case, &case.tensors()).model;
+        let job = job(&case, &case.tensors());
         // Field 3 (`i`), a varint, with the value 0.
-        assert!(bytes.windows(2).any(|pair| pair == [0x18, 0x00]));
+        assert!(job.model.bytes().unwrap().windows(2).any(|pair| pair == [0x18, 0x00]));
     }
 }

@@ -1,8 +1,10 @@
 //! The messages of the ONNX protobuf format that this project reads and writes.
 //!
 //! Written with proto2 presence, as ONNX's own schema is: a field that was set to 0 goes on the wire, so that `end = 0`
-//! is not read as "no end". Fields that are not here are skipped when read.
+//! is not read as "no end". What nothing here looks into is kept as the bytes of its message, so that a model is written as it
+//! was read.
 
+use bytes::Bytes;
 use prost::{Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
@@ -11,10 +13,26 @@ pub struct ModelProto {
     pub ir_version: Option<i64>,
     #[prost(string, optional, tag = "2")]
     pub producer_name: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub producer_version: Option<String>,
+    #[prost(string, optional, tag = "4")]
+    pub domain: Option<String>,
+    #[prost(int64, optional, tag = "5")]
+    pub model_version: Option<i64>,
+    #[prost(string, optional, tag = "6")]
+    pub doc_string: Option<String>,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(bytes = "vec", repeated, tag = "14")]
+    pub metadata_props: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "20")]
+    pub training_info: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "25")]
+    pub functions: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "26")]
+    pub configuration: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Message)]
@@ -34,15 +52,21 @@ pub struct GraphProto {
     pub name: Option<String>,
     #[prost(message, repeated, tag = "5")]
     pub initializer: Vec<TensorProto>,
+    #[prost(string, optional, tag = "10")]
+    pub doc_string: Option<String>,
     #[prost(message, repeated, tag = "11")]
     pub input: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "12")]
     pub output: Vec<ValueInfoProto>,
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfoProto>,
-    /// `SparseTensorProto`s, serialized: only whether there are any is of interest.
+    #[prost(bytes = "vec", repeated, tag = "14")]
+    pub quantization_annotation: Vec<Vec<u8>>,
+    /// `SparseTensorProto`s: only whether there are any is of interest.
     #[prost(bytes = "vec", repeated, tag = "15")]
     pub sparse_initializer: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "16")]
+    pub metadata_props: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -57,8 +81,16 @@ pub struct NodeProto {
     pub op_type: Option<String>,
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<AttributeProto>,
+    #[prost(string, optional, tag = "6")]
+    pub doc_string: Option<String>,
     #[prost(string, optional, tag = "7")]
     pub domain: Option<String>,
+    #[prost(string, optional, tag = "8")]
+    pub overload: Option<String>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub metadata_props: Vec<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "10")]
+    pub device_configurations: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -73,10 +105,33 @@ pub struct AttributeProto {
     pub s: Option<Vec<u8>>,
     #[prost(message, optional, tag = "5")]
     pub t: Option<TensorProto>,
+    /// A graph within the node, such as a branch of an If.
+    #[prost(message, optional, tag = "6")]
+    pub g: Option<GraphProto>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub strings: Vec<Vec<u8>>,
+    #[prost(message, repeated, tag = "10")]
+    pub tensors: Vec<TensorProto>,
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<GraphProto>,
+    #[prost(string, optional, tag = "13")]
+    pub doc_string: Option<String>,
+    #[prost(bytes = "vec", optional, tag = "14")]
+    pub tp: Option<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "15")]
+    pub type_protos: Vec<Vec<u8>>,
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,
+    #[prost(string, optional, tag = "21")]
+    pub ref_attr_name: Option<String>,
+    #[prost(bytes = "vec", optional, tag = "22")]
+    pub sparse_tensor: Option<Vec<u8>>,
+    #[prost(bytes = "vec", repeated, tag = "23")]
+    pub sparse_tensors: Vec<Vec<u8>>,
 }
 
 /// Numbers of `AttributeProto.AttributeType`.
@@ -94,6 +149,8 @@ pub struct TensorProto {
     pub dims: Vec<i64>,
     #[prost(int32, optional, tag = "2")]
     pub data_type: Option<i32>,
+    #[prost(bytes = "vec", optional, tag = "3")]
+    pub segment: Option<Vec<u8>>,
     #[prost(float, repeated, tag = "4")]
     pub float_data: Vec<f32>,
     #[prost(int32, repeated, tag = "5")]
@@ -104,14 +161,29 @@ pub struct TensorProto {
     pub int64_data: Vec<i64>,
     #[prost(string, optional, tag = "8")]
     pub name: Option<String>,
-    #[prost(bytes = "vec", optional, tag = "9")]
-    pub raw_data: Option<Vec<u8>>,
+    /// A part of the bytes that the message was read from, which are not copied if they are [`Bytes`].
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
     pub double_data: Vec<f64>,
     #[prost(uint64, repeated, tag = "11")]
     pub uint64_data: Vec<u64>,
+    #[prost(string, optional, tag = "12")]
+    pub doc_string: Option<String>,
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, optional, tag = "14")]
     pub data_location: Option<i32>,
+    #[prost(bytes = "vec", repeated, tag = "16")]
+    pub metadata_props: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Message)]
+pub struct StringStringEntryProto {
+    #[prost(string, optional, tag = "1")]
+    pub key: Option<String>,
+    #[prost(string, optional, tag = "2")]
+    pub value: Option<String>,
 }
 
 /// The number of `TensorProto.DataLocation` that says that the elements are in another file.
@@ -123,12 +195,28 @@ pub struct ValueInfoProto {
     pub name: Option<String>,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
+    #[prost(string, optional, tag = "3")]
+    pub doc_string: Option<String>,
+    #[prost(bytes = "vec", repeated, tag = "4")]
+    pub metadata_props: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
+    #[prost(bytes = "vec", optional, tag = "4")]
+    pub sequence_type: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "5")]
+    pub map_type: Option<Vec<u8>>,
+    #[prost(string, optional, tag = "6")]
+    pub denotation: Option<String>,
+    #[prost(bytes = "vec", optional, tag = "7")]
+    pub opaque_type: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "8")]
+    pub sparse_tensor_type: Option<Vec<u8>>,
+    #[prost(bytes = "vec", optional, tag = "9")]
+    pub optional_type: Option<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Message)]
@@ -149,6 +237,8 @@ pub struct TensorShapeProto {
 pub struct Dimension {
     #[prost(oneof = "DimensionValue", tags = "1, 2")]
     pub value: Option<DimensionValue>,
+    #[prost(string, optional, tag = "3")]
+    pub denotation: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Oneof)]

@@ -6,11 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use prost::Message;
-
 use super::proto::{
-    AttributeProto, DimensionValue, EXTERNAL, GraphProto, ModelProto, NodeProto, TensorProto, TensorShapeProto,
-    ValueInfoProto, attribute_type,
+    AttributeProto, DimensionValue, EXTERNAL, GraphProto, NodeProto, TensorProto, TensorShapeProto, ValueInfoProto,
+    attribute_type,
 };
 use super::{Job, read_attribute, tensor_proto};
 use crate::case::{
@@ -34,7 +32,7 @@ pub struct Reading {
 /// # Errors
 /// Why there is no such case.
 pub fn case(job: &Job) -> Result<Reading, String> {
-    let model = ModelProto::decode(&job.model[..]).map_err(|error| format!("not a model: {error}"))?;
+    let model = job.model.decode().map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
     let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
     let opset = u8::try_from(opset).ok().filter(|opset| (1..=NEWEST_OPSET).contains(opset));
@@ -361,6 +359,8 @@ mod tests {
     use super::*;
     use crate::case::{Features, Generator};
     use crate::model::job;
+    use crate::model::proto::ModelProto;
+    use prost::Message;
 
     fn of(case: &Case) -> Result<Reading, String> {
         super::case(&job(case, &case.tensors()))
@@ -538,7 +538,7 @@ mod tests {
         let why = |change: &dyn Fn(&mut ModelProto)| {
             let case: Case = "a=Shape@21 int8[2]; Reshape int64[2]{1,2}:initializer a".parse().unwrap();
             let mut job = job(&case, &case.tensors());
-            let mut model = ModelProto::decode(&job.model[..]).unwrap();
+            let mut model = job.model.decode().unwrap();
             change(&mut model);
             job.model = model.encode_to_vec().into();
             super::case(&job).map_or_else(|why| why, |read| read.case.to_string())
@@ -598,7 +598,10 @@ mod tests {
 
     /// Declares the dims of the graph output.
     fn declare(graph: &mut GraphProto, dims: Option<&[i64]>) {
-        let dim = |&size: &i64| crate::model::proto::Dimension { value: Some(DimensionValue::Size(size)) };
+        let dim = |&size: &i64| crate::model::proto::Dimension {
+            value: Some(DimensionValue::Size(size)),
+            ..Default::default()
+        };
         let shape = dims.map(|dims| TensorShapeProto { dim: dims.iter().map(dim).collect() });
         graph.output[0].r#type.as_mut().unwrap().tensor_type.as_mut().unwrap().shape = shape;
     }

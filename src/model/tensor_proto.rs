@@ -1,5 +1,7 @@
 //! Tensors as `TensorProto` messages, in `raw_data` or in the field of their type.
 
+use bytes::Bytes;
+
 use super::proto::TensorProto;
 pub use crate::case::Encoding;
 use crate::tensor::{ElementType, Elements, Tensor, TensorError, TypedField, element_count};
@@ -45,7 +47,7 @@ pub fn write(name: &str, tensor: &Tensor, encoding: Encoding) -> TensorProto {
             return proto;
         }
         (Elements::Packed(bytes), Encoding::Raw) => {
-            proto.raw_data = Some(bytes.to_vec());
+            proto.raw_data = Some(Bytes::copy_from_slice(bytes));
             return proto;
         }
         (Elements::Packed(bytes), Encoding::Typed) => bytes,
@@ -90,7 +92,7 @@ pub fn read(proto: &TensorProto) -> Result<Tensor, ReadTensorError> {
         return Ok(Tensor::from_strings(dims, proto.string_data.iter().collect())?);
     }
     if let Some(raw) = &proto.raw_data {
-        return Ok(Tensor::from_packed(element_type, dims, raw.clone())?);
+        return Ok(Tensor::from_packed(element_type, dims, &raw[..])?);
     }
     let is_complex = matches!(element_type, ElementType::Complex64 | ElementType::Complex128);
     let float_bits = |value: &f32| u128::from(value.to_bits());
@@ -152,8 +154,8 @@ mod tests {
             let typed = TensorProto { int32_data: vec![number], ..proto.clone() };
             assert_eq!(read(&typed).unwrap_err().to_string(), "a bool is 0 or 1, and element 0 is neither");
         }
-        assert!(read(&TensorProto { raw_data: Some(vec![2]), ..proto.clone() }).is_err());
-        assert!(read(&TensorProto { raw_data: Some(vec![1]), ..proto }).is_ok());
+        assert!(read(&TensorProto { raw_data: Some(vec![2].into()), ..proto.clone() }).is_err());
+        assert!(read(&TensorProto { raw_data: Some(vec![1].into()), ..proto }).is_ok());
     }
 
     #[test]

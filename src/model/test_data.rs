@@ -183,17 +183,20 @@ impl Folder {
 pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result<()> {
     fs::create_dir_all(folder.join(FIRST))?;
     let outputs = output_files(job, FIRST, outputs.unwrap_or_default())?;
-    for (path, bytes) in input_files(job).into_iter().chain(outputs) {
+    for (path, bytes) in input_files(job)?.into_iter().chain(outputs) {
         write_whole(&folder.join(path), &bytes)?;
     }
     Ok(())
 }
 
 /// The model of a job and what its last run is fed, as files by their path.
-pub fn input_files(job: &Job) -> Vec<(String, Vec<u8>)> {
+///
+/// # Errors
+/// If the model cannot be read.
+pub fn input_files(job: &Job) -> io::Result<Vec<(String, Vec<u8>)>> {
     let last = job.runs.len().saturating_sub(1);
-    let model = (MODEL.to_owned(), job.model.to_vec());
-    [model].into_iter().chain(numbered_files(&format!("{FIRST}/{INPUT}"), job.feeds(last))).collect()
+    let model = (MODEL.to_owned(), job.model.bytes()?.into_owned());
+    Ok([model].into_iter().chain(numbered_files(&format!("{FIRST}/{INPUT}"), job.feeds(last))).collect())
 }
 
 /// Outputs that are to come of a job, as files in a folder, each under the name of its graph output.
@@ -201,7 +204,7 @@ pub fn input_files(job: &Job) -> Vec<(String, Vec<u8>)> {
 /// # Errors
 /// If the job has no model.
 pub fn output_files(job: &Job, folder: &str, outputs: &[Tensor]) -> io::Result<Vec<(String, Vec<u8>)>> {
-    let graph = ModelProto::decode(&job.model[..]).map_err(io::Error::other)?.graph.unwrap_or_default();
+    let graph = job.model.decode()?.graph.unwrap_or_default();
     let names = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).chain(repeat(""));
     Ok(numbered_files(&format!("{folder}/{OUTPUT}"), names.zip(outputs)).collect())
 }
@@ -357,7 +360,7 @@ mod tests {
         let files: Vec<TensorFile> = super::tensors(&folder.path().join("test_data_set_0"), OUTPUT, 3..=3).unwrap();
         let names: Vec<Option<&str>> = files.iter().map(|file| file.name.as_deref()).collect();
         assert_eq!(names, [Some("node0"), Some("node2"), Some("source0")]);
-        let graph = ModelProto::decode(&job.model[..]).unwrap().graph.unwrap();
+        let graph = job.model.decode().unwrap().graph.unwrap();
         assert_eq!(names, graph.output.iter().map(|output| output.name.as_deref()).collect::<Vec<_>>());
         let tensors: Vec<Tensor> = files.into_iter().map(|file| file.tensor).collect();
         assert_eq!(Some(&tensors[..]), expectation.outputs());

@@ -186,11 +186,10 @@ mod tests {
     use super::*;
     use crate::case::Case;
     use crate::model::job;
-    use prost::Message;
 
     fn of(line: &str) -> Text {
         let case: Case = line.parse().unwrap();
-        text(&ModelProto::decode(&job(&case, &case.tensors()).model[..]).unwrap())
+        text(&job(&case, &case.tensors()).model.decode().unwrap())
     }
 
     #[test]

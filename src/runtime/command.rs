@@ -161,7 +161,7 @@ impl Exchange for Lines {
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         let Some(to) = &mut self.questions else { return Ok(()) };
         for job in jobs {
-            let model = STANDARD.encode(&job.model);
+            let model = STANDARD.encode(job.model.self_contained()?);
             for run in 0..job.runs.len() {
                 let feeds = job.feeds(run).map(|(name, tensor)| {
                     let proto = tensor_proto::write(name, tensor, Encoding::Raw);
@@ -398,8 +398,12 @@ mod tests {
     #[test]
     fn a_bool_that_is_not_0_or_1_is_no_answer() {
         let reply = |byte| {
-            let proto =
-                TensorProto { dims: vec![1], data_type: Some(9), raw_data: Some(vec![byte]), ..TensorProto::default() };
+            let proto = TensorProto {
+                dims: vec![1],
+                data_type: Some(9),
+                raw_data: Some(vec![byte].into()),
+                ..TensorProto::default()
+            };
             let line = format!("{{\"outputs\": [\"{}\"]}}\n", STANDARD.encode(proto.encode_to_vec()));
             read_reply(&mut BufReader::new(line.as_bytes()))
         };

@@ -3,14 +3,12 @@
 
 use std::collections::HashMap;
 
-use prost::Message;
-
 use super::{
     Class, Declaration, Execution, Gap, Kind, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage, Supply,
 };
-use crate::model::proto::{GraphProto, ModelProto, NodeProto, ValueInfoProto, attribute_type};
+use crate::model::proto::{GraphProto, NodeProto, ValueInfoProto, attribute_type};
 use crate::model::read::{self, Reading};
-use crate::model::{Job, read_attribute, tensor_proto};
+use crate::model::{Job, Serialized, read_attribute, tensor_proto};
 use crate::operator::{Answer, Attribute, Expectation, NEWEST_OPSET, Operator, Rule, may_be_constant};
 use crate::tensor::Tensor;
 
@@ -161,7 +159,7 @@ fn rule_on_the_graph(Model { graph, opset, constants }: &Model) -> Option<Rule> 
 }
 
 impl Model {
-    fn read(model: &[u8]) -> Result<Model, String> {
+    fn read(model: &Serialized) -> Result<Model, String> {
         let (graph, opset) = decode(model)?;
         Ok(Model { constants: constants(&graph)?, graph, opset })
     }
@@ -179,8 +177,8 @@ fn nodes(graph: &GraphProto) -> impl Iterator<Item = &NodeProto> {
 }
 
 /// The graph of a model, and its opset.
-fn decode(model: &[u8]) -> Result<(GraphProto, u8), String> {
-    let model = ModelProto::decode(model).map_err(|error| format!("not a model: {error}"))?;
+fn decode(model: &Serialized) -> Result<(GraphProto, u8), String> {
+    let model = model.decode().map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
     let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
     let opset = u8::try_from(opset).map_err(|_| format!("opset {opset} is out of range"))?;

@@ -105,6 +105,11 @@ pub trait Runtime {
     fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
         jobs.iter().map(|job| executions(self, job)).collect()
     }
+
+    /// The most memory that its process has taken so far, in bytes; nothing if it has none of its own, or that is not known.
+    fn peak_memory(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// The executions of the runs of a job: one for each, or fewer, of which the last holds for the rest.

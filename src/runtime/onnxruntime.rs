@@ -21,7 +21,7 @@ use super::{
     Class, Declaration, Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Reason, Row, Runtime, RuntimeId,
     Stage, Supply, by_number, provision,
 };
-use crate::model::Job;
+use crate::model::{Job, Serialized};
 use crate::tensor::{ElementType, Elements, Strings, Tensor, TensorError};
 
 pub(super) static KIND: Kind = Kind {
@@ -246,8 +246,12 @@ fn failure(stage: Stage, error: &ort::Error, declared: Option<Arc<[Declaration]>
 
 impl OnnxRuntime {
     /// A session, or the execution that holds in its place.
-    fn load(&mut self, model: &[u8]) -> Result<Loaded, Execution> {
-        let session = self.builder.commit_from_memory(model).map_err(|error| failure(Stage::Load, &error, None))?;
+    fn load(&mut self, model: &Serialized) -> Result<Loaded, Execution> {
+        let session = match model {
+            Serialized::Bytes(bytes) => self.builder.commit_from_memory(bytes),
+            Serialized::File(path) => self.builder.commit_from_file(path),
+        };
+        let session = session.map_err(|error| failure(Stage::Load, &error, None))?;
         let outlets = || session.inputs().iter().chain(session.outputs());
         if let Some(other) = outlets().find(|outlet| outlet.dtype().tensor_type().is_none()) {
             let message = format!("only tensors are fed and read here, and `{}` is a {}", other.name(), other.dtype());
@@ -399,7 +403,7 @@ mod wheels {
 
     use super::*;
     use crate::case::Case;
-    use crate::model::{self, proto::ModelProto};
+    use crate::model;
     use crate::runtime::execute_once;
 
     #[test]
@@ -433,7 +437,7 @@ mod wheels {
         let mut runtime = open(&super::super::select(Some("onnxruntime/all")).unwrap()[0]).unwrap();
         assert!(matches!(execute_once(runtime.as_mut(), &job).outcome, Outcome::Answer(_)));
         for operator in ["SequenceConstruct", "Optional"] {
-            let mut model = ModelProto::decode(&*job.model).unwrap();
+            let mut model = job.model.decode().unwrap();
             let graph = model.graph.as_mut().unwrap();
             graph.node[0].op_type = Some(operator.to_owned());
             graph.output[0].r#type = None;

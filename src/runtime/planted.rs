@@ -184,7 +184,7 @@ impl Planted {
 
     /// The execution of each node for itself, with what the nodes before it gave; the first that is no answer is that of all.
     fn lie_by_node(&mut self, job: &Job) -> Execution {
-        let model = ModelProto::decode(&job.model[..]).unwrap_or_default();
+        let model = job.model.decode().unwrap_or_default();
         let graph = model.graph.clone().unwrap_or_default();
         let nodes: Vec<&NodeProto> =
             graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant")).collect();
@@ -235,7 +235,11 @@ fn alone(model: &ModelProto, graph: &GraphProto, node: &NodeProto, values: &Hash
     let ranked = |name: Option<&String>| {
         let shape = Some(TensorShapeProto::default());
         let tensor_type = Some(TensorTypeProto { shape, ..TensorTypeProto::default() });
-        ValueInfoProto { name: name.cloned(), r#type: Some(TypeProto { tensor_type }) }
+        ValueInfoProto {
+            name: name.cloned(),
+            r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }),
+            ..ValueInfoProto::default()
+        }
     };
     let own = |name: &String| graph.output.iter().find(|info| info.name.as_ref() == Some(name)).cloned();
     part.output = node.output.iter().map(|name| own(name).unwrap_or_else(|| ranked(Some(name)))).collect();
@@ -254,7 +258,7 @@ fn alone(model: &ModelProto, graph: &GraphProto, node: &NodeProto, values: &Hash
 }
 
 pub(crate) fn is(job: &Job, operator: &str) -> bool {
-    let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph);
+    let graph = job.model.decode().ok().and_then(|model| model.graph);
     graph.is_some_and(|graph| graph.node.iter().any(|node| node.op_type.as_deref() == Some(operator)))
 }
 
@@ -369,7 +373,7 @@ fn giver<'a>(graph: &'a GraphProto, operator: &str, name: &String) -> Option<&'a
 
 /// Turns the dims of some outputs around.
 fn turn(job: &Job, execution: &mut Execution, is_turned: impl Fn(&GraphProto, &ValueInfoProto) -> bool) {
-    let graph = ModelProto::decode(&job.model[..]).ok().and_then(|model| model.graph).unwrap_or_default();
+    let graph = job.model.decode().ok().and_then(|model| model.graph).unwrap_or_default();
     if let Outcome::Answer(outputs) = &mut execution.outcome {
         for (output, _) in outputs.iter_mut().zip(&graph.output).filter(|(_, info)| is_turned(&graph, info)) {
             let dims = output.tensor.dims().iter().rev().copied().collect();
@@ -424,7 +428,7 @@ fn refuses_open_unless_fed(job: &Job, execution: &mut Execution) {
 
 /// The same at the opset of Reshape-24.
 fn refuses_open_at_one_version(job: &Job, execution: &mut Execution) {
-    let imports = ModelProto::decode(&job.model[..]).map(|model| model.opset_import).unwrap_or_default();
+    let imports = job.model.decode().map(|model| model.opset_import).unwrap_or_default();
     if imports.iter().any(|import| import.version == Some(24)) {
         refuses_open(job, execution);
     }

@@ -5,6 +5,7 @@
 //! job all of its time, alone in a new process.
 
 use std::collections::{HashMap, VecDeque};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -17,7 +18,7 @@ use bytesize::ByteSize;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
 use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId, Stop};
-use crate::model::Job;
+use crate::model::{Job, Serialized};
 use crate::tensor::{Elements, Tensor};
 
 /// What a runtime in a process of its own may take, and when it is to stop.
@@ -63,7 +64,7 @@ impl Limits {
     }
 
     /// The time for a run, to a tenth of a second, where most have so much.
-    fn time_for(time: Duration, model: &[u8], feeds: &[Tensor]) -> Duration {
+    fn time_for(time: Duration, model: &Serialized, feeds: &[Tensor]) -> Duration {
         time + Duration::from_secs_f64((weight(model, feeds) / BYTES_A_SECOND * 10.0).floor() / 10.0)
     }
 }
@@ -83,12 +84,12 @@ const STRING: usize = 48;
 
 /// What a model is fed, and its constants, in bytes of memory.
 #[expect(clippy::cast_precision_loss, reason = "no limit is exact to the byte")]
-fn weight(model: &[u8], feeds: &[Tensor]) -> f64 {
+fn weight(model: &Serialized, feeds: &[Tensor]) -> f64 {
     let of = |tensor: &Tensor| match tensor.elements() {
         Elements::Packed(bytes) => bytes.len(),
         Elements::Strings(_) => tensor.len() * STRING,
     };
-    (model.len() + feeds.iter().map(of).sum::<usize>()) as f64
+    (model.size() + feeds.iter().map(of).sum::<usize>() as u64) as f64
 }
 
 /// How many times the limit a job may take that has not had the processor for as long as the limit: a busy machine is no
@@ -342,6 +343,17 @@ impl Runtime for Isolated {
         }
         done
     }
+
+    fn peak_memory(&self) -> Option<u64> {
+        peak_memory(self.process.as_ref()?.child.id())
+    }
+}
+
+/// The most memory that a process has taken since it was started, in bytes, where the system counts it.
+fn peak_memory(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix(" kB")?;
+    Some(kilobytes.parse::<u64>().ok()? << 10)
 }
 
 impl Process {
@@ -608,6 +620,7 @@ mod tests {
             assert_eq!(is_over(seconds(2), seconds(passed), spent.map(seconds)), expected, "{passed} {spent:?}");
         }
         let used = Used::of(std::process::id()).unwrap();
+        assert!(peak_memory(std::process::id()).is_none_or(|peak| peak > 1 << 20), "as `used` says, or unknown");
         assert!(used.memory > 1 << 20 && used.time <= seconds(3600), "{} {:?}", used.memory, used.time);
     }
 }

@@ -13,7 +13,7 @@ use super::{
     Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
     Supply, caught,
 };
-use crate::model::Job;
+use crate::model::{Job, Serialized};
 use crate::tensor::{self, ElementType, Elements, TensorError};
 
 pub static KIND: Kind = Kind {
@@ -203,7 +203,10 @@ fn result<T>(
 impl TractRuntime {
     /// The model of a job as it is written.
     fn read(&self, job: &Job) -> Result<InferenceModel, Execution> {
-        let model = result(Stage::Load, None, || self.onnx.model_for_read(&mut &*job.model))?;
+        let model = result(Stage::Load, None, || match &job.model {
+            Serialized::Bytes(bytes) => self.onnx.model_for_read(&mut &**bytes),
+            Serialized::File(path) => self.onnx.model_for_path(path),
+        })?;
         match default_that_is_fed(&model, job) {
             None => Ok(model),
             Some(name) => {

@@ -36,6 +36,32 @@ pub fn are_close(expected: &Tensor, actual: &Tensor, closeness: Closeness) -> bo
     })
 }
 
+/// How far two tensors are apart: the largest difference of two elements, as a part of the largest expected one or of 0.1, whichever is
+/// larger: what is near 0 is often the result of a function of larger numbers, as Sigmoid and Softmax are. 0 if they are equal, and
+/// infinite if they are not of the same type and dims, if elements differ that are no floating-point numbers of 16 bits or more, or
+/// if one is not finite and the other is not the same.
+pub fn distance(expected: &Tensor, actual: &Tensor) -> f64 {
+    if expected == actual {
+        return 0.0;
+    }
+    let element_type = expected.element_type;
+    let is_same_form = element_type == actual.element_type && expected.dims == actual.dims;
+    let (Elements::Packed(_), true, Some(read)) = (&expected.elements, is_same_form, parts(element_type)) else {
+        return f64::INFINITY;
+    };
+    let (mut largest, mut furthest) = (0.1_f64, 0.0_f64);
+    for index in 0..expected.len() {
+        let pairs = read(expected.element_bits(index)).into_iter().zip(read(actual.element_bits(index)));
+        for (expected, actual) in pairs {
+            furthest = furthest.max(difference(expected, actual));
+            if expected.is_finite() {
+                largest = largest.max(expected.abs());
+            }
+        }
+    }
+    furthest / largest
+}
+
 /// How the parts of an element are read, real and imaginary; a number has no imaginary part.
 fn parts(element_type: ElementType) -> Option<fn(u128) -> [f64; 2]> {
     Some(match element_type {
@@ -64,12 +90,21 @@ fn double(bits: u128) -> f64 {
     f64::from_bits(bits as u64)
 }
 
-#[expect(clippy::float_cmp, reason = "an infinity is close to nothing but itself")]
 fn is_close(expected: f64, actual: f64, closeness: Closeness) -> bool {
+    let difference = difference(expected, actual);
+    difference == 0.0
+        || difference.is_finite() && difference <= closeness.absolute + closeness.relative * expected.abs()
+}
+
+/// How far two numbers are apart: infinitely, if one is not finite and the other is not the same.
+#[expect(clippy::float_cmp, reason = "an infinity is close to nothing but itself")]
+fn difference(expected: f64, actual: f64) -> f64 {
     if expected.is_finite() && actual.is_finite() {
-        (expected - actual).abs() <= closeness.absolute + closeness.relative * expected.abs()
+        (expected - actual).abs()
+    } else if expected == actual || (expected.is_nan() && actual.is_nan()) {
+        0.0
     } else {
-        expected == actual || (expected.is_nan() && actual.is_nan())
+        f64::INFINITY
     }
 }
 
@@ -117,6 +152,24 @@ mod tests {
         let half = |bits| Tensor::from_element_bits(ElementType::Float16, vec![1], [bits]).unwrap();
         assert!(are_close(&half(0x3c00), &half(0x3c01)), "1 and 1.00098");
         assert!(!are_close(&half(0x3c00), &half(0x3c02)));
+    }
+
+    #[test]
+    #[expect(clippy::float_cmp, reason = "the numbers are exact")]
+    fn the_distance_is_a_part_of_the_largest_number() {
+        let expected = floats(&[0.0, -4.0, f32::INFINITY, f32::NAN]);
+        assert_eq!(distance(&expected, &floats(&[-0.0, -4.0, f32::INFINITY, -f32::NAN])), 0.0);
+        assert_eq!(distance(&expected, &floats(&[1.0, -4.5, f32::INFINITY, f32::NAN])), 0.25);
+        assert_eq!(distance(&floats(&[0.0, 1e-7]), &floats(&[0.125, 1e-7])), 1.25, "as a part of 0.1");
+        assert_eq!(distance(&Tensor::vector(&[3]), &Tensor::vector(&[3])), 0.0);
+        for (expected, actual) in [
+            (floats(&[f32::INFINITY]), floats(&[f32::MAX])),
+            (floats(&[1.0]), floats(&[f32::NAN])),
+            (floats(&[1.0]), floats(&[1.0, 1.0])),
+            (Tensor::vector(&[3]), Tensor::vector(&[4])),
+        ] {
+            assert_eq!(distance(&expected, &actual), f64::INFINITY, "{expected:?} {actual:?}");
+        }
     }
 
     #[test]

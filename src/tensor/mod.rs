@@ -15,7 +15,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use assemble::places;
-pub use close::{Closeness, are_close};
+pub use close::{Closeness, are_close, distance};
 pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
 pub use strings::Strings;

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use prost::Message;
-
 use super::*;
 use crate::case::pattern;
 use crate::case::{Declares, Node, Shown, Value};
 use crate::model;
-use crate::model::proto::{ModelProto, ValueInfoProto, attribute_type};
+use crate::model::proto::{ValueInfoProto, attribute_type};
 use crate::operator::{Attribute, AttributeValue, MAX_DRAWN, OPERATORS};
 use crate::tensor::{ElementType, product};
 
@@ -283,7 +281,7 @@ fn the_model_of_a_valid_case_declares_every_rank_and_has_constants_of_listed_typ
         if !matches!(expectation, Expectation::Defined(_)) {
             continue;
         }
-        let graph = ModelProto::decode(&model::job(&case, &tensors).model[..]).unwrap().graph.unwrap();
+        let graph = model::job(&case, &tensors).model.decode().unwrap().graph.unwrap();
         assert!(graph.input.iter().chain(&graph.output).all(has_rank), "{case}");
         for attribute in graph.node.iter().flat_map(|node| &node.attribute) {
             if attribute.r#type == Some(attribute_type::TENSOR) {

@@ -128,7 +128,7 @@ impl Report {
         subject: &Subject,
         ledger: &Ledger,
         probe: &mut Probe,
-        rewritten: &dyn Fn(&Job, &str) -> Option<Vec<u8>>,
+        rewritten: &dyn Fn(&Job, &str) -> Option<ModelProto>,
     ) -> Report {
         let Subject { name, known, mismatch, ids: all, .. } = subject;
         let case = at_widest_opset(&subject.case, mismatch, probe);
@@ -163,11 +163,8 @@ impl Report {
         if actual.is_empty() {
             actual.push(Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) });
         }
-        let model_text = |model: &[u8]| {
-            let proto = ModelProto::decode(model).unwrap_or_default();
-            model::text::text(&proto)
-        };
-        let text = model_text(&job.model);
+        let model_text = |job: &Job| model::text::text(&job.model.decode().unwrap_or_default());
+        let text = model_text(&job);
         let stage = subject.pass.as_deref().map(|pass| pass.split_once(": ").map_or(pass, |(stage, _)| stage));
         let rewritten = stage.and_then(|stage| rewritten(&job, stage));
         let (quotes, remark) = quotes(&generated, mismatch);
@@ -190,7 +187,7 @@ impl Report {
             notes => notes(&job),
             feeds => words::feeds(&job),
             variant => variant.as_ref().zip(variant_job.as_ref()).map(|(variant, job)| context! {
-                difference => words::difference(&case, variant), text => model_text(&job.model).ok(),
+                difference => words::difference(&case, variant), text => model_text(job).ok(),
             }),
             runtime => outside::public_name(&id.name), version => id.version.clone(),
             rows => Value::from(Serde(seen.rows())),
@@ -198,7 +195,7 @@ impl Report {
             no_extent => extent.as_ref().err(),
             since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
             pass => subject.pass.as_deref().map(which_pass),
-            rewritten => rewritten.and_then(|model| model_text(&model).ok()),
+            rewritten => rewritten.and_then(|model| model::text::text(&model).ok()),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
             has_outputs => demanded(&generated.expectation).is_some(),
@@ -310,7 +307,7 @@ struct Actual {
 
 /// What people should know about the text of a model.
 fn notes(job: &Job) -> Vec<&'static str> {
-    let proto = ModelProto::decode(&job.model[..]).unwrap_or_default();
+    let proto = job.model.decode().unwrap_or_default();
     let graph = proto.graph.unwrap_or_default();
     let constants = graph.node.iter().flat_map(|node| &node.attribute).filter_map(|attribute| attribute.t.as_ref());
     let in_raw_data = graph.initializer.iter().chain(constants).any(|tensor| tensor.raw_data.is_some());

@@ -90,7 +90,7 @@ impl Provider<'_> {
             None => add_by_name(builder, name, &self.options),
         };
         let case: Case = "Flatten@13 float[1]".parse().map_err(|error| format!("{error}"))?;
-        let model = model::job(&case, &case.tensors()).model;
+        let model = model::job(&case, &case.tensors()).model.bytes().map_err(|error| error.to_string())?.into_owned();
         let loaded = added.and_then(|()| builder.commit_from_memory(&model));
         loaded.map(drop).map_err(|error| format!("the execution provider `{name}` cannot be used: {}", error.message()))
     }

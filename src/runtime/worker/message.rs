@@ -4,30 +4,38 @@
 //! before.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use postcard::Result;
 use postcard::ser_flavors::Flavor;
 use serde::{Deserialize, Serialize};
 
-use crate::model::Job;
+use crate::model::{Job, Serialized};
 use crate::runtime::{Declaration, Execution, Outcome, Output};
 use crate::tensor::Tensor;
 
 /// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
 /// version may have been built before that.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 
 pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
 /// A job on its way.
 #[derive(Serialize, Deserialize)]
 struct Asked<'a, R> {
-    #[serde(borrow, with = "serde_bytes")]
-    model: &'a [u8],
+    #[serde(borrow)]
+    model: AskedModel<'a>,
     #[serde(borrow)]
     inputs: Vec<&'a str>,
     runs: R,
+}
+
+/// A model on its way; what is in a file stays there.
+#[derive(Serialize, Deserialize)]
+enum AskedModel<'a> {
+    Bytes(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
+    File(PathBuf),
 }
 
 /// The result of a run, on its way back.
@@ -76,14 +84,22 @@ pub(super) fn read_ready(bytes: &[u8]) -> std::result::Result<String, String> {
 /// Adds a job to a batch.
 pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
     let inputs = job.inputs.iter().map(|name| &**name).collect();
-    onto(batch, &Asked { model: &job.model, inputs, runs: &job.runs })
+    let model = match &job.model {
+        Serialized::Bytes(bytes) => AskedModel::Bytes(bytes),
+        Serialized::File(path) => AskedModel::File(path.to_path_buf()),
+    };
+    onto(batch, &Asked { model, inputs, runs: &job.runs })
 }
 
 /// The first of the jobs, which then begin with the next.
 pub(super) fn read_job(batch: &mut &[u8]) -> Result<Job> {
     let (Asked { model, inputs, runs }, rest) = postcard::take_from_bytes::<Asked<Vec<Vec<Tensor>>>>(batch)?;
     *batch = rest;
-    Ok(Job { model: model.into(), inputs: inputs.into_iter().map(Into::into).collect(), runs })
+    let model = match model {
+        AskedModel::Bytes(bytes) => bytes.into(),
+        AskedModel::File(path) => Serialized::File(path.into()),
+    };
+    Ok(Job { model, inputs: inputs.into_iter().map(Into::into).collect(), runs })
 }
 
 /// Adds the execution of a run that is fed this to a message. `declared` is what was declared with the answer before, and is what is declared now
