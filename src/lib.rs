@@ -12,6 +12,7 @@ mod files;
 pub mod finding;
 pub mod fuzzing;
 pub mod model;
+pub mod network;
 pub mod operator;
 mod percentages;
 pub mod runtime;

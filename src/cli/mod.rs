@@ -15,6 +15,7 @@ mod laws;
 mod man;
 mod merge;
 mod minimize;
+mod model;
 mod pass;
 mod progress;
 mod replay;
@@ -54,6 +55,7 @@ struct Arguments {
 enum Command {
     Run(run::Arguments),
     Replay(replay::Arguments),
+    Model(model::Arguments),
     Campaign(campaign::Arguments),
     Cases(cases::Arguments),
     Exhaust(exhaust::Arguments),
@@ -231,6 +233,7 @@ pub fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Model(arguments) => model::run(&arguments),
         Command::Campaign(arguments) => campaign::run(&arguments),
         Command::Cases(arguments) => cases::run(&arguments),
         Command::Exhaust(arguments) => exhaust::run(&arguments),

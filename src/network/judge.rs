@@ -1,0 +1,214 @@
+//! The answers of runtimes to the same model and feeds, held against each other.
+
+use crate::runtime::{Outcome, Output, RuntimeId};
+use crate::tensor::{ElementType, Tensor, distance};
+
+use super::Graph;
+
+/// How far outputs may be apart: this part of the largest number of the tensor, by its type and the number of nodes in a row that
+/// it went through. Sums are added up in another order by each runtime, and such errors add up as a random walk does.
+pub fn tolerance(element_type: ElementType, depth: usize) -> f64 {
+    let of_one = match element_type {
+        ElementType::Double | ElementType::Complex128 => 1e-12,
+        ElementType::Float | ElementType::Complex64 => 1e-5,
+        ElementType::Float16 => 2e-3,
+        ElementType::Bfloat16 => 1.6e-2,
+        // Of these every element counts.
+        _ => return 0.0,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "no model is so deep")]
+    let depth = depth.max(1) as f64;
+    (of_one * depth.sqrt()).min(MOST)
+}
+
+/// What is further apart than this is different, however deep the model is.
+const MOST: f64 = 0.1;
+
+/// The answers that agree with each other.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The places of the runtimes.
+    pub members: Vec<usize>,
+    /// How far the answer of each is from that of the first, as a part of the largest number.
+    pub distances: Vec<f64>,
+}
+
+/// What runtimes make of a model that is fed once.
+#[derive(Clone, Debug)]
+pub struct Agreement {
+    /// The group that is held to be right comes first.
+    pub groups: Vec<Group>,
+    /// Runtimes that gave no answer.
+    pub silent: Vec<usize>,
+}
+
+/// Why a runtime is held to be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sureness {
+    /// The specification says so, bit for bit.
+    Certain,
+    /// It does otherwise without optimization.
+    AgainstItself,
+    /// Several others agree against it.
+    Alone,
+    /// One stands against one: either may be wrong.
+    Open,
+}
+
+/// A runtime that is held to be wrong, and why.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    pub runtime: usize,
+    /// One that is held to be right.
+    pub reference: usize,
+    pub sureness: Sureness,
+    /// The graph output that is furthest off, and how far; none if there is no answer.
+    pub output: Option<(usize, f64)>,
+}
+
+/// Compares the outcomes of runtimes. `depths` are those of the graph outputs; `relative` takes the place of the tolerance of a type.
+pub fn compare(ids: &[RuntimeId], outcomes: &[&Outcome], depths: &[usize], relative: Option<f64>) -> Agreement {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut silent = Vec::new();
+    for (place, outcome) in outcomes.iter().enumerate() {
+        let Outcome::Answer(own) = outcome else {
+            silent.push(place);
+            continue;
+        };
+        let near = groups.iter_mut().find_map(|group| {
+            let Outcome::Answer(first) = outcomes[group.members[0]] else { return None };
+            let furthest = furthest(first, own, depths, relative);
+            furthest.is_close.then_some((group, furthest.distance))
+        });
+        match near {
+            Some((group, distance)) => {
+                group.members.push(place);
+                group.distances.push(distance);
+            }
+            None => groups.push(Group { members: vec![place], distances: vec![0.0] }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(weight(ids, group)));
+    Agreement { groups, silent }
+}
+
+/// What speaks for a group: the in-house implementation, which is the specification; then how many independent implementations
+/// are in it, then one that optimizes nothing, then its size.
+fn weight(ids: &[RuntimeId], group: &Group) -> (bool, usize, bool, usize) {
+    let mut names: Vec<&str> = group.members.iter().map(|&place| ids[place].name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let is_specified = group.members.iter().any(|&place| !ids[place].is_under_test());
+    (is_specified, names.len(), group.members.iter().any(|&place| is_plain(&ids[place])), group.members.len())
+}
+
+/// Whether it optimizes nothing.
+fn is_plain(id: &RuntimeId) -> bool {
+    matches!(id.configuration.as_str(), "" | "disabled" | "typed" | "right")
+}
+
+/// How far two answers are apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Furthest {
+    /// The place of the output that is furthest off.
+    pub output: usize,
+    pub distance: f64,
+    pub is_close: bool,
+}
+
+pub(super) fn furthest(expected: &[Output], actual: &[Output], depths: &[usize], relative: Option<f64>) -> Furthest {
+    if expected.len() != actual.len() {
+        return Furthest { output: 0, distance: f64::INFINITY, is_close: false };
+    }
+    let mut found = Furthest { output: 0, distance: 0.0, is_close: true };
+    for (place, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+        let depth = depths.get(place).copied().unwrap_or(1);
+        let distance = distance(&expected.tensor, &actual.tensor);
+        let is_close = is_near(&expected.tensor, distance, depth, relative);
+        if (found.is_close && !is_close) || (is_close == found.is_close && distance > found.distance) {
+            found = Furthest { output: place, distance, is_close };
+        }
+    }
+    found
+}
+
+/// Whether tensors so far apart are taken for equal.
+pub(super) fn is_near(expected: &Tensor, distance: f64, depth: usize, relative: Option<f64>) -> bool {
+    let usual = tolerance(expected.element_type(), depth);
+    distance <= if usual > 0.0 { relative.unwrap_or(usual) } else { 0.0 }
+}
+
+impl Agreement {
+    /// The runtimes that are held to be wrong. One that refuses or breaks where others answer is one of them; one that says that it lacks
+    /// something is not.
+    pub fn doubts(
+        &self,
+        ids: &[RuntimeId],
+        outcomes: &[&Outcome],
+        depths: &[usize],
+        relative: Option<f64>,
+    ) -> Vec<Doubt> {
+        let Some((right, others)) = self.groups.split_first() else { return vec![] };
+        let plain = right.members.iter().copied().find(|&place| is_plain(&ids[place]));
+        let reference = plain.unwrap_or(right.members[0]);
+        let sureness = |place: usize| {
+            let is_its_own = |other: &usize| ids[*other].is_release_of(&ids[place]) && is_plain(&ids[*other]);
+            let (_, implementations, ..) = weight(ids, right);
+            if right.members.iter().any(|&member| !ids[member].is_under_test()) {
+                Sureness::Certain
+            } else if right.members.iter().any(is_its_own) {
+                Sureness::AgainstItself
+            } else if implementations > 1 {
+                Sureness::Alone
+            } else {
+                Sureness::Open
+            }
+        };
+        let answered = others.iter().flat_map(|group| &group.members).map(|&place| {
+            let output = match (outcomes[reference], outcomes[place]) {
+                (Outcome::Answer(expected), Outcome::Answer(actual)) => {
+                    let furthest = furthest(expected, actual, depths, relative);
+                    Some((furthest.output, furthest.distance))
+                }
+                _ => None,
+            };
+            Doubt { runtime: place, reference, sureness: sureness(place), output }
+        });
+        let fails = |place: usize| ids[place].is_under_test() && !matches!(outcomes[place], Outcome::Unsupported(_));
+        let failed = self.silent.iter().filter(|&&place| fails(place));
+        let failed = failed.map(|&place| Doubt { runtime: place, reference, sureness: sureness(place), output: None });
+        answered.chain(failed).collect()
+    }
+}
+
+/// How far the outcomes of one model that is fed the same are apart: 0 if they are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub distance: f64,
+    /// Whether that is within the tolerance.
+    pub is_close: bool,
+}
+
+/// How far outcomes are apart from the first of them. One that is no answer is infinitely far from one that is.
+pub fn spread<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, depths: &[usize], relative: Option<f64>) -> Spread {
+    let mut outcomes = outcomes.into_iter();
+    let mut widest = Spread { distance: 0.0, is_close: true };
+    let Some(first) = outcomes.next() else { return widest };
+    for other in outcomes {
+        let own = match (first, other) {
+            (Outcome::Answer(expected), Outcome::Answer(actual)) => {
+                let furthest = furthest(expected, actual, depths, relative);
+                Spread { distance: furthest.distance, is_close: furthest.is_close }
+            }
+            _ if first == other => continue,
+            _ => Spread { distance: f64::INFINITY, is_close: false },
+        };
+        widest = Spread { distance: widest.distance.max(own.distance), is_close: widest.is_close && own.is_close };
+    }
+    widest
+}
+
+/// The depths of the graph outputs of a model.
+pub fn depths(graph: &Graph) -> Vec<usize> {
+    graph.network.graph().output.iter().map(|info| graph.depth(super::name(info))).collect()
+}
