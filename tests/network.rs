@@ -41,6 +41,8 @@ fn the_node_that_is_wrong_is_named_and_shown_as_a_case() {
         "is the first value that differs.",
         "on the rest of the untouched model",
         "crosscheck replay 'crosscheck-model/1'",
+        "crosscheck run 'Shape@21 float[1,1,1]",
+        "crosscheck bisect 'Shape@21 float[1,1,1]",
     ] {
         assert!(out.contains(said), "{said}: {out}");
     }

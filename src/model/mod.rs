@@ -55,10 +55,22 @@ impl Serialized {
     /// # Errors
     /// If a file cannot be read, or is none of a model.
     pub fn self_contained(&self) -> io::Result<Cow<'_, [u8]>> {
-        let Serialized::File(path) = self else { return self.bytes() };
+        match self {
+            Serialized::Bytes(_) => self.bytes(),
+            Serialized::File(_) => Ok(Cow::Owned(self.decode_whole()?.encode_to_vec())),
+        }
+    }
+
+    /// The model with the elements that are in other files.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the bytes are no `ModelProto`.
+    pub fn decode_whole(&self) -> io::Result<ModelProto> {
         let mut model = self.decode()?;
-        external::inline(&mut model, path.parent().unwrap_or(Path::new("")))?;
-        Ok(Cow::Owned(model.encode_to_vec()))
+        if let Serialized::File(path) = self {
+            external::inline(&mut model, path.parent().unwrap_or(Path::new("")))?;
+        }
+        Ok(model)
     }
 
     /// The model.

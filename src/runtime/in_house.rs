@@ -178,7 +178,7 @@ fn nodes(graph: &GraphProto) -> impl Iterator<Item = &NodeProto> {
 
 /// The graph of a model, and its opset.
 fn decode(model: &Serialized) -> Result<(GraphProto, u8), String> {
-    let model = model.decode().map_err(|error| format!("not a model: {error}"))?;
+    let model = model.decode_whole().map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
     let opset = opset.and_then(|import| import.version).ok_or("no opset of the default domain is imported")?;
     let opset = u8::try_from(opset).map_err(|_| format!("opset {opset} is out of range"))?;

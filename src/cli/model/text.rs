@@ -58,7 +58,7 @@ pub(super) fn results(
     let words = |words: [&str; 2]| words.map(str::to_owned);
     let headings = (0..trials.len()).map(heading);
     let mut sheet = table(words(["runtime", "version"]).into_iter().chain(headings).chain(words(["time", "memory"])));
-    for (place, id) in ids.iter().enumerate().filter(|(place, id)| takes_part(*place, id, trials)) {
+    for (place, id) in ids.iter().enumerate().filter(|(place, _)| takes_part(*place, ids, trials)) {
         let time = trials.iter().filter_map(|trial| trial.seen[place].time).max();
         let mut cells = vec![id.to_string(), id.version.clone()];
         cells.extend(trials.iter().map(|trial| cell(place, trial)));
@@ -71,9 +71,10 @@ pub(super) fn results(
 }
 
 /// Whether there is something to say of a runtime: the in-house implementation knows few operators, so it mostly has no answer.
-fn takes_part(place: usize, id: &RuntimeId, trials: &[Trial]) -> bool {
+fn takes_part(place: usize, ids: &[RuntimeId], trials: &[Trial]) -> bool {
     let answers = |trial: &Trial| matches!(trial.seen[place].execution.outcome, Outcome::Answer(_));
-    id.is_under_test() || trials.iter().any(answers)
+    let is_alone = !ids.iter().any(RuntimeId::is_under_test);
+    ids[place].is_under_test() || is_alone || trials.iter().any(answers)
 }
 
 fn rounded(time: Duration) -> String {
@@ -107,7 +108,7 @@ fn far(word: &str, distance: f64) -> String {
 /// What runtimes say that give no answer, each once.
 fn said(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<()> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
-    for (place, id) in ids.iter().enumerate().filter(|(place, id)| takes_part(*place, id, trials)) {
+    for (place, id) in ids.iter().enumerate().filter(|(place, _)| takes_part(*place, ids, trials)) {
         let mut executions = trials.iter().map(|trial| &trial.seen[place].execution);
         if let Some(execution) = executions.find(|execution| !execution.message.is_empty()) {
             let words = cut(&execution.message, MOST_WORDS);
