@@ -503,7 +503,7 @@ mod tests {
         exchange.ask(&[&JOB, &JOB]).unwrap();
         let mut sent = [0; 16];
         input.read_exact(&mut sent).unwrap();
-        assert_eq!(sent[..], [2_u64.to_le_bytes(), 10_u64.to_le_bytes()].concat());
+        assert_eq!(sent[..], [2_u64.to_le_bytes(), 12_u64.to_le_bytes()].concat());
         assert!(!exchange.read().unwrap(), "what was answered before is no answer to this");
         assert!(exchange.understand(Some(&[])).is_none());
         written.begin().unwrap();

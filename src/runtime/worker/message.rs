@@ -1,4 +1,4 @@
-//! Jobs and what came of them, as the bytes that pass between the program and a worker.
+//! Jobs and their results, as the bytes that pass between the program and a worker.
 //!
 //! What the other side has already is not sent: the elements of an answer that are those of a feed, and what was declared
 //! before.
@@ -332,12 +332,12 @@ mod tests {
             bytes = tell(&job.runs[0], &execution, &mut before, bytes).unwrap();
         }
         bytes = [tell_words("a", bytes).unwrap(), no_more().unwrap()].concat();
-        assert_eq!(FORMAT, 7);
+        assert_eq!(FORMAT, 8);
         // A vector of one number: its type, its dims, its elements, and no strings.
         let vector = |value| [8, 1, 2, 8, value, 0, 0, 0, 0, 0, 0, 0, 0];
         let outputs = [&[0][..], &vector(2), &[0, 1, 0, 1, 2, 0, 4, 1, 4, 3, 97, 98, 99, 2, 1, 3, 0]].concat();
         let expected = [
-            &[2, 7, 8, 1, 1, 120, 1, 1][..],
+            &[0, 2, 7, 8, 1, 1, 120, 1, 1][..],
             &vector(1),
             &[1, 3],
             &outputs,
