@@ -81,6 +81,9 @@ fn dim(text: &str) -> Result<(String, Vec<i64>), String> {
 /// How often a model is run in one session, and how often it is loaded: a runtime that differs from itself is found out.
 const RUNS: usize = 3;
 
+/// From how many bytes on a model is large: a few of them fill the memory of a usual machine.
+const LARGE: u64 = 256 << 20;
+
 /// What a runtime did with a model that was fed once.
 struct Seen {
     execution: Execution,
@@ -88,6 +91,8 @@ struct Seen {
     spread: Spread,
     /// To load the model and to run it once; none if it gave no answer.
     time: Option<Duration>,
+    /// The most that its process took so far, in bytes.
+    memory: Option<u64>,
 }
 
 /// What all runtimes did with a model that was fed once.
@@ -129,8 +134,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let trials = trials(&network, chosen, &mut runtimes, arguments.rtol, show)?;
     progress.finish();
 
-    let memory: Vec<Option<u64>> = runtimes.open.iter().map(|runtime| runtime.peak_memory()).collect();
-    text::results(&runtimes.ids, &trials, &memory, &mut out)?;
+    text::results(&runtimes.ids, &trials, &mut out)?;
     let worked_on = worked_on(&runtimes.ids, &trials);
     let wanders = text::wanderers(&runtimes.ids, &trials, &mut out)?;
     if worked_on.is_empty() {
@@ -265,11 +269,22 @@ impl Runtimes {
         Ok(Runtimes { ids: runtime::ids(&open), rows, limits, open })
     }
 
-    /// The one that is asked what the model takes: one that optimizes nothing.
-    fn guide(&mut self) -> &mut dyn Runtime {
+    /// The place of the one that is asked what the model takes: one that optimizes nothing.
+    fn guide(&self) -> usize {
         let plain = self.ids.iter().position(|id| id.configuration == "disabled");
-        let guide = plain.or_else(|| self.ids.iter().position(RuntimeId::is_under_test)).unwrap_or(0);
-        self.open[guide].as_mut()
+        plain.or_else(|| self.ids.iter().position(RuntimeId::is_under_test)).unwrap_or(0)
+    }
+
+    /// Ends the process of a runtime that has run a large model, and starts one anew: the memory that it keeps would be lacking to the
+    /// next one.
+    ///
+    /// # Errors
+    /// If no process can be started.
+    fn free(&mut self, place: usize, network: &Network) -> anyhow::Result<()> {
+        if network.size() >= LARGE {
+            self.open.splice(place..=place, runtime::open_apart(&self.rows[place..=place], &self.limits)?);
+        }
+        Ok(())
     }
 }
 
@@ -289,9 +304,10 @@ fn trials(
     for (sizes, feeds) in chosen {
         let mut seen: Vec<Seen> = Vec::new();
         let count = runtimes.ids.len();
-        for (place, runtime) in runtimes.open.iter_mut().enumerate() {
-            show(format!("{} ({} of {count}) {sizes}", runtime.id(), place + 1));
-            seen.push(look(runtime.as_mut(), network, &feeds, &depths, relative));
+        for place in 0..count {
+            show(format!("{} ({} of {count}) {sizes}", runtimes.ids[place], place + 1));
+            seen.push(look(runtimes.open[place].as_mut(), network, &feeds, &depths, relative));
+            runtimes.free(place, network)?;
             anyhow::ensure!(!runtimes.limits.stop.is_asked(), "it was stopped");
         }
         let outcomes: Vec<&Outcome> = seen.iter().map(|seen| &seen.execution.outcome).collect();
@@ -336,6 +352,7 @@ fn choose(
     let mut chosen: Vec<(Sizes, Feeds)> = Vec::new();
     let mut with_nothing: Option<(Sizes, Feeds)> = None;
     let mut first: Option<(Sizes, Feeds)> = None;
+    let guide = runtimes.guide();
     for sizes in sizes_to_try(inputs, &arguments.dim, given)? {
         let has_nothing = sizes.0.values().any(|&size| size == 0) && !given_sizes(arguments, &sizes);
         if if has_nothing { with_nothing.is_some() } else { chosen.len() >= most } {
@@ -349,13 +366,14 @@ fn choose(
         first.get_or_insert_with(|| (sizes.clone(), one.clone()));
         let mut all = job(network.untouched(), one, 0);
         all.runs = tried.iter().map(|feeds| feeds.iter().map(|(_, tensor)| tensor.clone()).collect()).collect();
-        let answers = executions(runtimes.guide(), &all);
+        let answers = executions(runtimes.open[guide].as_mut(), &all);
         let is_answer = |execution: &Execution| matches!(execution.outcome, Outcome::Answer(_));
         if let Some(feeds) = answers.iter().position(is_answer).and_then(|place| tried.get(place)) {
             let own = (sizes, feeds.clone());
             if has_nothing { with_nothing = Some(own) } else { chosen.push(own) }
         }
     }
+    runtimes.free(guide, network)?;
     chosen.extend(with_nothing);
     if chosen.is_empty() {
         // What the guide refuses, others may take.
@@ -387,6 +405,7 @@ fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[u
     Seen {
         spread,
         time,
+        memory: runtime.peak_memory(),
         execution: if time.is_some() { all.swap_remove(0) } else { all.pop().unwrap_or_else(no_answer) },
     }
 }

@@ -44,12 +44,7 @@ pub(super) fn own_operators(network: &Network) -> String {
 }
 
 /// A row for each runtime, and what it said where it gave no answer.
-pub(super) fn results(
-    ids: &[RuntimeId],
-    trials: &[Trial],
-    memory: &[Option<u64>],
-    to: &mut impl Write,
-) -> io::Result<()> {
+pub(super) fn results(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<()> {
     let is_sized = trials.iter().any(|trial| !trial.sizes.0.is_empty());
     let heading = |number: usize| if is_sized { format!("sizes {}", number + 1) } else { "result".to_owned() };
     for (number, trial) in trials.iter().enumerate().filter(|_| is_sized) {
@@ -59,11 +54,12 @@ pub(super) fn results(
     let headings = (0..trials.len()).map(heading);
     let mut sheet = table(words(["runtime", "version"]).into_iter().chain(headings).chain(words(["time", "memory"])));
     for (place, id) in ids.iter().enumerate().filter(|(place, _)| takes_part(*place, ids, trials)) {
-        let time = trials.iter().filter_map(|trial| trial.seen[place].time).max();
+        let seen = || trials.iter().map(|trial| &trial.seen[place]);
+        let (time, memory) = (seen().filter_map(|seen| seen.time).max(), seen().filter_map(|seen| seen.memory).max());
         let mut cells = vec![id.to_string(), id.version.clone()];
         cells.extend(trials.iter().map(|trial| cell(place, trial)));
         cells.push(time.map_or_else(|| "-".to_owned(), rounded));
-        cells.push(memory[place].map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string()));
+        cells.push(memory.map_or_else(|| "-".to_owned(), |bytes| ByteSize(bytes).to_string()));
         sheet.add_row(cells);
     }
     writeln!(to, "{}\n", sheet.trim_fmt())?;
