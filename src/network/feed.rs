@@ -364,3 +364,126 @@ fn strings(bytes: &[u8], dims: Vec<i64>, length: usize) -> Result<Tensor, String
     let texts = (0..count).map(text).collect::<Result<Vec<String>, &str>>()?;
     Tensor::from_strings(dims, texts.iter().collect()).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    fn input(name: &str, element_type: ElementType, dims: &[&str]) -> Input {
+        let dim = |dim: &&str| dim.parse().map_or_else(|_| Dim::Symbol((*dim).to_owned()), Dim::Size);
+        Input { name: name.to_owned(), element_type, dims: dims.iter().map(dim).collect() }
+    }
+
+    fn text() -> [Input; 2] {
+        [input("ids", ElementType::Int64, &["batch", "length"]), input("scale", ElementType::Float, &["2"])]
+    }
+
+    /// An `.npy` file of version 1.0.
+    fn npy(kind: &str, order: bool, dims: &str, elements: &[u8]) -> Vec<u8> {
+        let order = if order { "True" } else { "False" };
+        let header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({dims}), }}\n");
+        let length = u16::try_from(header.len()).unwrap().to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), elements].concat()
+    }
+
+    #[test]
+    fn symbols_take_the_sizes_that_are_asked_for_and_those_of_what_is_given() {
+        let all = |asked: &[(&str, &[i64])], given: &[(Arc<str>, Tensor)]| {
+            let asked: Vec<_> = asked.iter().map(|(symbol, sizes)| ((*symbol).to_owned(), sizes.to_vec())).collect();
+            let all = sizes_to_try(&text(), &asked, given).map_err(|error| error.to_string())?;
+            Ok::<_, String>(all.iter().map(Sizes::to_string).collect::<Vec<_>>())
+        };
+        let free = all(&[], &[]).unwrap();
+        assert_eq!(
+            free[..5],
+            ["batch=1 length=1", "batch=2 length=2", "batch=7 length=7", "batch=0 length=0", "batch=1 length=16"]
+        );
+        assert!(free.contains(&"batch=1 length=224".to_owned()) && free.contains(&"batch=224 length=1".to_owned()));
+        assert_eq!(
+            all(&[("batch", &[1, 4]), ("length", &[3])], &[]).unwrap(),
+            ["batch=1 length=3", "batch=4 length=3"]
+        );
+        let given = Tensor::from_packed(ElementType::Int64, vec![5, 6], vec![0; 240]).unwrap();
+        assert_eq!(all(&[], &[("ids".into(), given)]).unwrap(), ["batch=5 length=6"]);
+        let unknown = all(&[("bach", &[1])], &[]).unwrap_err();
+        assert_eq!(unknown, "--dim: no input has a dim `bach`; there are batch, length");
+    }
+
+    #[test]
+    fn what_is_drawn_fits_the_declaration_and_the_bound() {
+        let sizes = Sizes([("batch".to_owned(), 3), ("length".to_owned(), 50)].into());
+        let drawn = |bound| feeds(&text(), &[], &sizes, 1, bound).unwrap();
+        for bound in BOUNDS {
+            let feeds = drawn(bound);
+            assert_eq!(feeds, drawn(bound), "a seed stands for its numbers");
+            assert_eq!(feeds.iter().map(|(_, tensor)| tensor.dims()).collect::<Vec<_>>(), [&[3, 50][..], &[2]]);
+            let most = (0..150).map(|place| feeds[0].1.element_bits(place)).max().unwrap();
+            let expected = if bound == 0 { 1..=1 } else { u128::from(bound / 2)..=u128::from(bound - 1) };
+            assert!(expected.contains(&most), "{most} is the largest below {bound}");
+        }
+        let all_types = ElementType::ALL.iter().filter(|of| of.class() != Class::String);
+        for &element_type in all_types {
+            let one = [input("x", element_type, &["3"])];
+            assert_eq!(feeds(&one, &[], &Sizes::default(), 0, 2).unwrap()[0].1.element_type(), element_type);
+        }
+        let large = Sizes([("batch".to_owned(), 1 << 20), ("length".to_owned(), 1 << 20)].into());
+        assert_eq!(feeds(&text(), &[], &large, 0, 1), None);
+    }
+
+    #[test]
+    fn files_are_read_for_the_inputs_that_they_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = npy("<i8", false, "1, 2", &[3_i64.to_le_bytes(), 4_i64.to_le_bytes()].concat());
+        let scale =
+            Tensor::from_packed(ElementType::Float, vec![2], [1_f32, 2.0].map(f32::to_le_bytes).concat()).unwrap();
+        let proto = tensor_proto::write("", &scale, crate::case::Encoding::Raw);
+        fs::write(folder.path().join("ids.npy"), &ids).unwrap();
+        fs::write(folder.path().join("input_1.pb"), proto.encode_to_vec()).unwrap();
+        fs::write(folder.path().join("output_0.pb"), "what came out is not fed").unwrap();
+        let expected: [(Arc<str>, Tensor); 2] = [
+            (
+                "ids".into(),
+                Tensor::from_packed(ElementType::Int64, vec![1, 2], [3_i64, 4].map(i64::to_le_bytes).concat()).unwrap(),
+            ),
+            ("scale".into(), scale),
+        ];
+        assert_eq!(read_feeds(folder.path(), &text()).unwrap(), expected);
+        let file = folder.path().join("all.npz");
+        let mut archive = ZipWriter::new(File::create(&file).unwrap());
+        archive.start_file("ids.npy", SimpleFileOptions::default()).unwrap();
+        archive.write_all(&ids).unwrap();
+        archive.finish().unwrap();
+        assert_eq!(read_feeds(&file, &text()).unwrap(), expected[..1]);
+
+        let words = npy(
+            "<U3",
+            false,
+            "2,",
+            &"ab\0\u{3a9}\0\0".chars().flat_map(|one| u32::from(one).to_le_bytes()).collect::<Vec<_>>(),
+        );
+        assert_eq!(array(&words).unwrap(), Tensor::from_strings(vec![2], ["ab", "\u{3a9}"].iter().collect()).unwrap());
+        let failed = |bytes: Vec<u8>, name: &str| {
+            let file = folder.path().join(name);
+            fs::write(&file, bytes).unwrap();
+            read_feeds(&file, &text()).unwrap_err().to_string()
+        };
+        for (bytes, name, said) in [
+            (npy("<i8", false, "1,", &[0; 8]), "id.npy", "the model has no input `id`; it has ids, scale"),
+            (npy("<i4", false, "1, 1", &[0; 4]), "ids.npy", "`ids` holds int32, and the model declares int64"),
+            (npy("<i8", true, "1, 2", &[0; 16]), "ids.npy", "numpy.ascontiguousarray"),
+            (npy(">i8", false, "1, 1", &[0; 8]), "ids.npy", "big-endian"),
+            (npy("<i8", false, "1, 2", &[0; 15]), "ids.npy", ""),
+            (b"no array".to_vec(), "ids.npy", "it is no array of NumPy"),
+            (b"no archive".to_vec(), "ids.npz", "it is no .npz file"),
+            (b"notes".to_vec(), "ids.txt", "there is no .npy, .npz or .pb file here"),
+        ] {
+            let message = failed(bytes, name);
+            assert!(message.contains(said) && message.contains(name), "{message}");
+        }
+    }
+}

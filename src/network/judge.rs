@@ -212,3 +212,80 @@ pub fn spread<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, depths: &[usi
 pub fn depths(graph: &Graph) -> Vec<usize> {
     graph.network.graph().output.iter().map(|info| graph.depth(super::name(info))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{Execution, Gap, Stage};
+
+    fn id(text: &str) -> RuntimeId {
+        let (name, configuration) = text.split_once('/').unwrap_or((text, ""));
+        RuntimeId { name: name.to_owned(), configuration: configuration.to_owned(), version: "1".to_owned() }
+    }
+
+    fn answer(numbers: &[f32]) -> Outcome {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let dims = vec![i64::try_from(numbers.len()).unwrap()];
+        Outcome::Answer(vec![Output::new(Tensor::from_packed(ElementType::Float, dims, bytes).unwrap())])
+    }
+
+    /// Who is held to be wrong against whom, and why.
+    fn doubts(seen: &[(&str, Outcome)]) -> Vec<(String, String, Sureness)> {
+        let ids: Vec<RuntimeId> = seen.iter().map(|(name, _)| id(name)).collect();
+        let outcomes: Vec<&Outcome> = seen.iter().map(|(_, outcome)| outcome).collect();
+        let doubts = compare(&ids, &outcomes, &[1], None).doubts(&ids, &outcomes, &[1], None);
+        doubts
+            .iter()
+            .map(|doubt| (ids[doubt.runtime].to_string(), ids[doubt.reference].to_string(), doubt.sureness))
+            .collect()
+    }
+
+    fn wrong(runtime: &str, reference: &str, sureness: Sureness) -> (String, String, Sureness) {
+        (runtime.to_owned(), reference.to_owned(), sureness)
+    }
+
+    #[test]
+    fn who_stands_alone_is_held_to_be_wrong() {
+        let (one, two) = (answer(&[1.0]), answer(&[2.0]));
+        let near = answer(&[1.0 + 5e-6]);
+        let lacks = Outcome::Unsupported(Gap::Kernel);
+        let refused = Execution::without_answer(Outcome::Unclassified { stage: Stage::Run }, String::new()).outcome;
+        assert_eq!(doubts(&[("a", one.clone()), ("b", near), ("c", lacks)]), [], "near enough, and a gap is no fault");
+        assert_eq!(
+            doubts(&[("a", two.clone()), ("b", one.clone()), ("c", one.clone())]),
+            [wrong("a", "b", Sureness::Alone)]
+        );
+        assert_eq!(
+            doubts(&[("a", one.clone()), ("b", one.clone()), ("c", refused)]),
+            [wrong("c", "a", Sureness::Alone)]
+        );
+        assert_eq!(
+            doubts(&[("a/all", two.clone()), ("a/extended", two.clone()), ("a/disabled", one.clone())]),
+            [("a/all", "a/disabled"), ("a/extended", "a/disabled")].map(|(own, other)| wrong(
+                own,
+                other,
+                Sureness::AgainstItself
+            )),
+            "what optimizes nothing is believed, also against more"
+        );
+        assert_eq!(
+            doubts(&[("a", one.clone()), ("b", two.clone())]).iter().map(|doubt| doubt.2).collect::<Vec<_>>(),
+            [Sureness::Open]
+        );
+        assert_eq!(
+            doubts(&[("a", two.clone()), ("b", two), ("in-house", one)]),
+            ["a", "b"].map(|own| wrong(own, "in-house@1", Sureness::Certain)),
+            "the specification is right against all"
+        );
+    }
+
+    #[test]
+    fn the_tolerance_is_that_of_the_type_and_grows_with_the_depth() {
+        let close = |other: &[f32], depth| spread([&answer(&[1.0, 1000.0]), &answer(other)], &[depth], None).is_close;
+        assert!(close(&[1.009, 1000.0], 1), "a part of the largest number of the tensor");
+        assert!(!close(&[1.0, 1000.02], 1) && close(&[1.0, 1000.02], 9));
+        assert!(!close(&[1.0, 1000.0, 0.0], 9), "other dims");
+        assert!(!close(&[1.0, f32::NAN], usize::MAX) && !close(&[1.0, 1101.0], usize::MAX), "however deep it is");
+        assert!(tolerance(ElementType::Int32, 100) == 0.0 && tolerance(ElementType::String, 1) == 0.0);
+    }
+}
