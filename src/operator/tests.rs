@@ -514,6 +514,13 @@ fn given(input: &Given) -> Tensor {
     }
 }
 
+fn entropy_of(seed: u64) -> [u8; 768] {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut entropy = [0; 768];
+    rng.fill_bytes(&mut entropy);
+    entropy
+}
+
 /// The call that a seed draws, and what is demanded of it.
 fn drawn(operator: &'static Operator, version: &'static Version, aim: Aim, seed: u64) -> (Drawn, Expectation) {
     drawn_for(operator, version, aim, None, seed)
@@ -527,13 +534,48 @@ fn drawn_for(
     decided: Option<Data>,
     seed: u64,
 ) -> (Drawn, Expectation) {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let mut entropy = [0; 768];
-    rng.fill_bytes(&mut entropy);
+    let entropy = entropy_of(seed);
     let drawn = operator.draw(&mut Unstructured::new(&entropy), version, aim, decided).unwrap();
     let inputs: Vec<Option<Tensor>> = drawn.inputs.iter().map(|input| input.as_ref().map(given)).collect();
     let expectation = operator.evaluate(version.since, &drawn.attributes, &inputs, drawn.outputs);
     (drawn, expectation)
+}
+
+/// The attributes of a call hold for other data too, which a 0 may make as large in other dims as any number.
+#[test]
+fn inputs_for_vast_data_are_few() {
+    for operator in OPERATORS {
+        for version in operator.versions {
+            for seed in 0..200 {
+                let (Drawn { attributes, inputs, .. }, _) = drawn(operator, version, Aim::Valid, seed);
+                let Some(rank) = inputs.iter().flatten().find_map(|input| match input {
+                    Given::Data(data) => Some(data.dims.len()),
+                    Given::Values(_) => None,
+                }) else {
+                    continue;
+                };
+                for (vast, zero) in (0..rank).flat_map(|vast| (0..rank).map(move |zero| (vast, zero))) {
+                    let mut dims = vec![1; rank];
+                    dims[vast] = 1 << 20;
+                    dims[zero] = 0;
+                    let data = Data { element_type: ElementType::Float, dims: dims.clone() };
+                    let entropy = entropy_of(seed);
+                    let again =
+                        operator.draw_inputs(&mut Unstructured::new(&entropy), version, &attributes, data, None);
+                    let is_small = |input: &Given| match input {
+                        Given::Data(_) => true,
+                        Given::Values(tensor) => tensor.len() <= usize::try_from(MAX_DRAWN).unwrap(),
+                    };
+                    let again = again.unwrap();
+                    assert!(
+                        again.iter().flatten().all(is_small),
+                        "{operator}-{} {attributes:?} {dims:?}",
+                        version.since
+                    );
+                }
+            }
+        }
+    }
 }
 
 #[test]
