@@ -81,7 +81,7 @@ fn dim(text: &str) -> Result<(String, Vec<i64>), String> {
 /// How often a model is run in one session, and how often it is loaded: a runtime that differs from itself is found out.
 const RUNS: usize = 3;
 
-/// From how many bytes on a model is large: a few of them fill the memory of a usual machine.
+/// The size in bytes from which a model is large: with one that is, all runtimes together could run out of memory.
 const LARGE: u64 = 256 << 20;
 
 /// What a runtime did with a model that was fed once.
@@ -91,7 +91,7 @@ struct Seen {
     spread: Spread,
     /// To load the model and to run it once; none if it gave no answer.
     time: Option<Duration>,
-    /// The most that its process took so far, in bytes.
+    /// The most memory that its process has taken so far, in bytes.
     memory: Option<u64>,
 }
 
@@ -275,13 +275,12 @@ impl Runtimes {
         plain.or_else(|| self.ids.iter().position(RuntimeId::is_under_test)).unwrap_or(0)
     }
 
-    /// Ends the process of a runtime that has run a large model, and starts one anew: the memory that it keeps would be lacking to the
-    /// next one.
+    /// Starts a new process for a runtime that has run a large model. The old one would keep memory that the next runtime needs.
     ///
     /// # Errors
     /// If no process can be started.
     fn free(&mut self, place: usize, network: &Network) -> anyhow::Result<()> {
-        if network.size() >= LARGE {
+        if network.size() >= LARGE && !self.limits.stop.is_asked() {
             self.open.splice(place..=place, runtime::open_apart(&self.rows[place..=place], &self.limits)?);
         }
         Ok(())
