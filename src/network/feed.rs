@@ -384,8 +384,8 @@ mod tests {
     }
 
     /// An `.npy` file of version 1.0.
-    fn npy(kind: &str, order: bool, dims: &str, elements: &[u8]) -> Vec<u8> {
-        let order = if order { "True" } else { "False" };
+    fn npy(kind: &str, is_fortran: bool, dims: &str, elements: &[u8]) -> Vec<u8> {
+        let order = if is_fortran { "True" } else { "False" };
         let header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': ({dims}), }}\n");
         let length = u16::try_from(header.len()).unwrap().to_le_bytes();
         [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), elements].concat()
@@ -408,7 +408,7 @@ mod tests {
             all(&[("batch", &[1, 4]), ("length", &[3])], &[]).unwrap(),
             ["batch=1 length=3", "batch=4 length=3"]
         );
-        let given = Tensor::from_packed(ElementType::Int64, vec![5, 6], vec![0; 240]).unwrap();
+        let given = Tensor::vector(&[0; 30]).with_dims(vec![5, 6]).unwrap();
         assert_eq!(all(&[], &[("ids".into(), given)]).unwrap(), ["batch=5 length=6"]);
         let unknown = all(&[("bach", &[1])], &[]).unwrap_err();
         assert_eq!(unknown, "--dim: no input has a dim `bach`; there are batch, length");
@@ -445,13 +445,8 @@ mod tests {
         fs::write(folder.path().join("ids.npy"), &ids).unwrap();
         fs::write(folder.path().join("input_1.pb"), proto.encode_to_vec()).unwrap();
         fs::write(folder.path().join("output_0.pb"), "what came out is not fed").unwrap();
-        let expected: [(Arc<str>, Tensor); 2] = [
-            (
-                "ids".into(),
-                Tensor::from_packed(ElementType::Int64, vec![1, 2], [3_i64, 4].map(i64::to_le_bytes).concat()).unwrap(),
-            ),
-            ("scale".into(), scale),
-        ];
+        let expected: [(Arc<str>, Tensor); 2] =
+            [("ids".into(), Tensor::vector(&[3, 4]).with_dims(vec![1, 2]).unwrap()), ("scale".into(), scale)];
         assert_eq!(read_feeds(folder.path(), &text()).unwrap(), expected);
         let file = folder.path().join("all.npz");
         let mut archive = ZipWriter::new(File::create(&file).unwrap());
@@ -477,7 +472,11 @@ mod tests {
             (npy("<i4", false, "1, 1", &[0; 4]), "ids.npy", "`ids` holds int32, and the model declares int64"),
             (npy("<i8", true, "1, 2", &[0; 16]), "ids.npy", "numpy.ascontiguousarray"),
             (npy(">i8", false, "1, 1", &[0; 8]), "ids.npy", "big-endian"),
-            (npy("<i8", false, "1, 2", &[0; 15]), "ids.npy", ""),
+            (
+                npy("<i8", false, "1, 2", &[0; 15]),
+                "ids.npy",
+                "dims [1, 2] hold 2 elements of int64, but 15 bytes were given",
+            ),
             (b"no array".to_vec(), "ids.npy", "it is no array of NumPy"),
             (b"no archive".to_vec(), "ids.npz", "it is no .npz file"),
             (b"notes".to_vec(), "ids.txt", "there is no .npy, .npz or .pb file here"),

@@ -216,7 +216,7 @@ pub fn depths(graph: &Graph) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::{Execution, Gap, Stage};
+    use crate::runtime::{Gap, Stage};
 
     fn id(text: &str) -> RuntimeId {
         let (name, configuration) = text.split_once('/').unwrap_or((text, ""));
@@ -249,7 +249,7 @@ mod tests {
         let (one, two) = (answer(&[1.0]), answer(&[2.0]));
         let near = answer(&[1.0 + 5e-6]);
         let lacks = Outcome::Unsupported(Gap::Kernel);
-        let refused = Execution::without_answer(Outcome::Unclassified { stage: Stage::Run }, String::new()).outcome;
+        let refused = Outcome::Unclassified { stage: Stage::Run };
         assert_eq!(doubts(&[("a", one.clone()), ("b", near), ("c", lacks)]), [], "near enough, and a gap is no fault");
         assert_eq!(
             doubts(&[("a", two.clone()), ("b", one.clone()), ("c", one.clone())]),

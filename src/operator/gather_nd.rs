@@ -148,9 +148,11 @@ impl Form {
         let sizes: Vec<i64> = d.dims[batch_dims..].iter().copied().chain(iter::repeat(1)).take(length).collect();
         let part = product(d.dims.iter().copied().skip(batch_dims + length)).unwrap_or(i128::MAX);
         let breaks_bounds = d.breaks(Rule::GATHER_ND_INDEX_RANGE);
-        // Along no elements no index is valid. And batches that are too many, as data without elements may have, have no tuples.
-        let has_none = sizes.contains(&0) && !(breaks_bounds || d.is_wild());
-        let most = if has_none || count > MAX_ENTRIES {
+        // No index along a size of 0 is valid.
+        let needs_none = sizes.contains(&0) && !(breaks_bounds || d.is_wild());
+        // Data without elements may have any number of batches.
+        let has_many_batches = count > MAX_ENTRIES;
+        let most = if needs_none || has_many_batches {
             0
         } else {
             let each = part.saturating_mul(count.into()).max(1);

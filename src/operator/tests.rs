@@ -514,6 +514,7 @@ fn given(input: &Given) -> Tensor {
     }
 }
 
+/// The bytes that a seed stands for.
 fn entropy_of(seed: u64) -> [u8; 768] {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut entropy = [0; 768];
@@ -541,7 +542,7 @@ fn drawn_for(
     (drawn, expectation)
 }
 
-/// The attributes of a call hold for other data too, which a 0 may make as large in other dims as any number.
+/// A call may be drawn other data for the attributes that it has. If one of its dims is 0, the others may be of any size.
 #[test]
 fn inputs_for_vast_data_are_few() {
     for operator in OPERATORS {
