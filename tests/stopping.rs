@@ -112,6 +112,37 @@ fn the_second_signal_ends_it_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
+/// Waits for a program to end, and no longer than a minute.
+fn status(child: &mut Child) -> Option<i32> {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_mins(1) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    panic!("it does not end");
+}
+
+/// A thread cannot be ended from outside. Here a runtime hangs in one; a case that takes long to generate would do the same.
+#[test]
+fn a_campaign_ends_though_a_thread_hangs() {
+    let campaign = ["campaign", "--operator", HEART, "--runtimes", "in-house,planted/hangs-often", "--in-process"];
+    let campaign = [&campaign[..], &["--threads", "2"]].concat();
+    for limit in [&["--for", "2s"][..], &[]] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = start(folder.path(), &[&campaign[..], limit].concat());
+        if limit.is_empty() {
+            sleep(Duration::from_secs(2));
+            send(&child, Signal::SIGINT);
+        }
+        assert_eq!(status(&mut child), Some(3), "{}", text(folder.path(), "stderr"));
+        assert!(text(folder.path(), "stderr").contains("`--resume` goes on from there"));
+        assert!(folder.path().join("crosscheck-campaign/checkpoint.json").exists());
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_program_that_hangs_does_not_outlive_its_master() {

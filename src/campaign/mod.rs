@@ -54,6 +54,8 @@ pub struct Options<'a> {
     pub expected: &'a [Trigger],
     /// Defects whose mismatches are counted and not kept.
     pub known: &'a [Trigger],
+    /// Ends the process: called with the counts, already saved, when a thread still works long after the stop.
+    pub give_up: &'a (dyn Fn(&Statistics) + Sync),
 }
 
 /// Opens the runtimes of a campaign; called once on each thread.
@@ -72,6 +74,10 @@ const LONG: Duration = Duration::from_millis(750);
 
 /// How often a campaign tells how far it is.
 const TELL: Duration = Duration::from_millis(200);
+
+/// How long threads may still work after the stop. Other processes are ended long before; what runs in a thread of this
+/// process cannot be.
+const LATE: Duration = Duration::from_secs(4);
 
 /// What a case that ended the process of a runtime was reduced to.
 #[derive(Clone, Debug)]
@@ -216,15 +222,22 @@ pub fn run(
         }
         Ok(())
     };
-    let tell = || {
+    let late = stop.with_grace(LATE);
+    let tell = || -> Result<(), CampaignError> {
         let mut working = working.lock().unwrap_or_else(PoisonError::into_inner);
         while *working > 0 {
             (working, _) = ended.wait_timeout(working, TELL).unwrap_or_else(PoisonError::into_inner);
-            let shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let Shared { total, checkpoint } = &mut *shared;
             let nothing = Statistics::new(&[]);
-            let so_far = shared.total.as_ref().unwrap_or(&nothing);
+            let so_far = total.as_ref().unwrap_or(&nothing);
             progress(so_far);
+            if *working > 0 && late.is_due() {
+                checkpoint.as_mut().map_or(Ok(()), |checkpoint| checkpoint.save(so_far))?;
+                (options.give_up)(so_far);
+            }
         }
+        Ok(())
     };
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -241,7 +254,10 @@ pub fn run(
                 }
             });
         }
-        tell();
+        if let Err(error) = tell() {
+            stop.ask();
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(error);

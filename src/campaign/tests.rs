@@ -14,7 +14,8 @@ use crate::verdict::{Discrepancy, Mismatch};
 
 /// A campaign without known issues, of so many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
-    Options { source, from: 0, cases, reserve: &|_| Duration::ZERO, threads, batch: 64, expected: &[], known: &[] }
+    let (reserve, give_up) = (&|_: &Statistics| Duration::ZERO, &|_: &Statistics| {});
+    Options { source, from: 0, cases, reserve, threads, batch: 64, expected: &[], known: &[], give_up }
 }
 
 /// Whether the node of an operator is in the model. A name this long does not come up in it by chance.

@@ -199,6 +199,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         batch: common.batch.into(),
         expected: &known,
         known: if common.ignore_known { &[] } else { &known },
+        give_up: &|so_far| give_up(so_far),
     };
     let names: Vec<String> = ids.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
@@ -237,6 +238,16 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         stop: &for_the_rest,
     };
     Ok(Conducted { cases: statistics.cases, ending: conclusion.conclude(&came)? })
+}
+
+/// Ends the process, though a thread still works.
+fn give_up(so_far: &Statistics) {
+    eprintln!(
+        "Stopped after {} cases, without a summary: a thread of this process did not end in time; it generates, judges or runs \
+         a case. The counts are saved, and `--resume` goes on from there",
+        so_far.cases
+    );
+    std::process::exit(Ending::Stopped.status().into());
 }
 
 /// The CPU time of this process, and of those that it started and that have ended.

@@ -219,6 +219,18 @@ enum Ending {
     Stopped,
 }
 
+impl Ending {
+    /// The exit status.
+    fn status(self) -> u8 {
+        match self {
+            Ending::NothingWrong => 0,
+            Ending::Finding => 1,
+            Ending::BadInput => 2,
+            Ending::Stopped => 3,
+        }
+    }
+}
+
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| {
@@ -256,10 +268,7 @@ pub fn main() -> ExitCode {
         }
     };
     match result {
-        Ok(Ending::NothingWrong) => ExitCode::SUCCESS,
-        Ok(Ending::Finding) => ExitCode::from(1),
-        Ok(Ending::BadInput) => ExitCode::from(2),
-        Ok(Ending::Stopped) => ExitCode::from(3),
+        Ok(ending) => ExitCode::from(ending.status()),
         // Whoever reads the output has had enough of it, as `head` does: that is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

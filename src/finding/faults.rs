@@ -377,6 +377,7 @@ fn cases_until_found(planted: &Planted, most: u64) -> Option<u64> {
         batch: 64,
         expected: &[],
         known: &[],
+        give_up: &|_| {},
     };
     let stop = Stop::default();
     let found = campaign::run(&options, None, &open, &stop, &|so_far: &Statistics| {

@@ -38,6 +38,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         batch: 64,
         expected: known,
         known,
+        give_up: &|_| {},
     };
     campaign::run(&options, None, &|| with_faults(faults), &Stop::default(), &|_| {}).unwrap()
 }
