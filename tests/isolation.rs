@@ -26,6 +26,20 @@ fn a_runtime_that_ends_its_process_is_wrong() {
     assert!(out.contains("WRONG") && out.contains("ends its process"), "{out}");
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_is_replaced_while_it_runs_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("crosscheck");
+    std::fs::copy(env!("CARGO_BIN_EXE_crosscheck"), &copy).unwrap();
+    let mut command = std::process::Command::new(&copy);
+    let child = command.args(["run", "Flatten@28 float[2]", "--runtimes", "in-house"]).current_dir(folder.path());
+    let child = child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 mod slow {
     use super::*;
 

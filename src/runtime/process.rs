@@ -54,7 +54,13 @@ impl Limits {
 
     /// The program of which workers are processes.
     pub(super) fn program(&self) -> io::Result<PathBuf> {
-        self.program.clone().map_or_else(std::env::current_exe, Ok)
+        if let Some(program) = &self.program {
+            return Ok(program.clone());
+        }
+        // A build may have put another program in place of this one, or removed it. Linux still has this one.
+        let has_still = Path::new("/proc/self/exe");
+        let own = std::env::current_exe()?;
+        Ok(if !own.exists() && has_still.exists() { has_still.to_owned() } else { own })
     }
 
     /// The same until another stop.
