@@ -110,7 +110,8 @@ fn the_manifest_says_what_each_case_is() {
     assert_eq!(refused.types, ["float", "int64"]);
     assert_eq!(refused.right, [Right::Refusal]);
     let saved = finding::load(Path::new(CHECKOUT)).unwrap();
-    let minimal = saved.into_iter().map(|saved| saved.case).collect::<HashSet<_>>().len();
+    let of_one_run = saved.into_iter().map(|saved| saved.case).filter(|case| case.before.is_empty());
+    let minimal = of_one_run.collect::<HashSet<_>>().len();
     assert_eq!(cases.iter().filter(|case| case.is_minimal).count(), minimal);
     for case in &cases {
         let is_valid = case.folder.starts_with("valid/");
@@ -152,11 +153,26 @@ fn what_is_large_is_left_out_and_counted() {
     let cases = |root: &Path| cases_in(&root.join("corpus")).unwrap().len();
     let mut numbers = out.split_whitespace().filter_map(|word| word.parse::<usize>().ok());
     let left_out = numbers.nth(3).unwrap();
-    assert!(out.contains(" of more than 400 B are left out"), "{out}");
+    assert!(out.contains(" of more than 400 B and "), "{out}");
     assert!(left_out > 100 && cases(small.path()) + left_out > cases(usual()), "{out}");
     assert!(cases_in(&small.path().join("corpus")).unwrap().iter().all(|case| bytes(&case.path()) <= 400));
     let readme = fs::read_to_string(small.path().join("corpus/README.md")).unwrap();
     assert!(readme.contains(&format!("{left_out} cases of more than 400 bytes are left out")), "{readme}");
+}
+
+#[test]
+fn a_case_that_needs_runs_before_is_left_out_and_counted() {
+    let several = finding::load(Path::new(CHECKOUT)).unwrap().into_iter().filter(|saved| !saved.case.before.is_empty());
+    let names: BTreeSet<String> = several.map(|saved| saved.name).collect();
+    assert!(!names.is_empty());
+    let cases = cases_in(&usual().join("corpus")).unwrap();
+    let is_one = |case: &Case| names.contains(case.folder.rsplit('/').next().unwrap());
+    assert!(!cases.iter().any(|case| is_one(case) || case.text.contains(" after ")));
+    let readme = fs::read_to_string(usual().join("corpus/README.md")).unwrap();
+    assert!(
+        readme.contains(" cases are\nleft out because they go wrong only in a session that was run before"),
+        "{readme}"
+    );
 }
 
 #[test]

@@ -54,14 +54,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let corpus = finding::export(&arguments.folder, &regressions, arguments.largest.as_u64())?;
     println!(
-        "{}: {} models with their outputs, {} that must be refused, {} that the specification leaves open; {} of more than {} are \
-         left out.",
+        "{}: {} models with their outputs, {} that must be refused, {} that the specification leaves open; {} of more than {} \
+         and {} of several runs are left out.",
         arguments.folder.display(),
         corpus.count(VALID),
         corpus.count(MUST_REFUSE),
         corpus.count(LEFT_OPEN),
         corpus.left_out,
         arguments.largest,
+        corpus.of_many_runs,
     );
     if rows.is_empty() {
         return Ok(Ending::NothingWrong);

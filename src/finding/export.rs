@@ -47,13 +47,15 @@ pub struct Corpus {
     pub cases: Vec<Exported>,
     /// How many were not, since they are larger.
     pub left_out: usize,
+    /// How many were not, since what they show needs a session that was run before.
+    pub of_many_runs: usize,
 }
 
 /// What a runtime does not do right, by folder.
 pub type Failures = Vec<(String, String)>;
 
-/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty; those whose files
-/// have at most so many bytes.
+/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty; those of
+/// one run whose files have at most so many bytes.
 ///
 /// # Errors
 /// If the folder holds something, or a file cannot be written.
@@ -73,6 +75,10 @@ pub fn export(to: &Path, regressions: &[Regression], largest: u64) -> Result<Cor
     let mut seen = HashSet::new();
     for (name, case, is_minimal) in saved.chain(catalogue) {
         if !seen.insert(case.clone()) {
+            continue;
+        }
+        if !case.before.is_empty() {
+            corpus.of_many_runs += 1;
             continue;
         }
         let exported = Exported::new(&name, case, is_minimal);
@@ -282,6 +288,7 @@ impl Corpus {
             must_refuse = self.count(MUST_REFUSE),
             left_open = self.count(LEFT_OPEN),
             left_out = self.left_out,
+            of_many_runs = self.of_many_runs,
             largest = largest,
         )
     }
