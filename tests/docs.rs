@@ -10,7 +10,7 @@ use onnx_crosscheck::case::pattern::{PATTERNS, Pattern};
 use onnx_crosscheck::case::{Case, Generator, MAX_ELEMENTS, MAX_LINE, MAX_NODES, MAX_RANK, Wiring, catalogue};
 use onnx_crosscheck::fuzzing;
 use onnx_crosscheck::operator::{self, Answer, Expectation, NEWEST_OPSET, OPERATORS, Rule};
-use onnx_crosscheck::runtime::{KINDS, by_number};
+use onnx_crosscheck::runtime::{KINDS, Supply, by_number, table};
 use onnx_crosscheck::tensor::{ElementType, Tensor};
 use onnx_crosscheck::verdict::Discrepancy;
 use strum::VariantArray;
@@ -201,6 +201,12 @@ fn the_runtime_kinds() {
     };
     let expected: Vec<String> = KINDS.iter().map(|kind| row(kind)).collect();
     assert_rows("docs/runtime.md", "| kind | version | configurations |", &expected);
+    let package = |kind: &'static onnx_crosscheck::runtime::Kind| match kind.supply {
+        Supply::Package(package) => format!("| `{}` | {} | `{}` |", kind.name, kind.version, package.name),
+        _ => panic!("{} is no package", kind.name),
+    };
+    let expected: Vec<String> = table::packages().map(package).collect();
+    assert_rows("docs/rewriters.md", "| name | version | package |", &expected);
     let readme = read("README.md");
     assert!(readme.contains(&format!("# {} or command\n", list(KINDS.iter().map(|kind| kind.name)))));
     for kind in KINDS.iter().filter(|kind| kind.name != "in-house") {

@@ -137,8 +137,10 @@ fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let kind = rows[0].kind()?;
     let oldest = match kind.supply {
         Supply::Library => provision::OLDEST_ONNXRUNTIME,
-        Supply::Linked => "0",
-        Supply::Program => anyhow::bail!("{name} is a program of your own, of which there is one version"),
+        Supply::Linked | Supply::Package(_) => "0",
+        Supply::Program | Supply::Module(_) => {
+            anyhow::bail!("{name} is a program of your own, of which there is one version")
+        }
     };
     let mut all = provision::releases(kind)?;
     let from = by_number(arguments.from.as_deref().unwrap_or(oldest));

@@ -15,8 +15,8 @@ use crate::finding::{
 };
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
-use crate::runtime::{Gap, OpenError, Outcome, Row, RuntimeId, Stop};
-use crate::verdict::{Mismatch, Severity, reaction};
+use crate::runtime::{Gap, OpenError, Row, RuntimeId, Stop};
+use crate::verdict::{Mismatch, Severity, lack};
 
 /// What every subcommand takes that comes to findings.
 #[derive(Debug, clap::Args)]
@@ -406,7 +406,7 @@ fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
                 1..=12 => format!(" ({})", types.iter().map(|t| t.name()).collect::<Vec<_>>().join(" ")),
                 many => format!(" ({many} types)"),
             };
-            let gap = reaction(&Outcome::Unsupported(gap));
+            let gap = lack(gap);
             writeln!(to, "\n{} {gap}: {count} cases of {}{types}", runtime.id, cells.join(" "))?;
         }
     }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Ending, table};
-use crate::runtime::table::{REFERENCE, State, reference, rows};
+use crate::runtime::table::{State, packages, rows, rows_of};
 use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
@@ -16,7 +16,8 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Fetch the library of an onnxruntime release, build the worker of a tract release, or install `onnx-reference`
+    /// Fetch the library of an onnxruntime release, build the worker of a tract release, or install a package of Python, such as
+    /// `onnx-reference` or `onnxsim`
     #[command(after_help = "Example:\n  crosscheck runtimes install onnxruntime@1.26.0")]
     Install {
         /// The release, such as `onnxruntime@1.26.0`; without a version it is the one under test
@@ -39,13 +40,12 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
         table.add_row([row.id.to_string(), row.kind.clone(), version, state]);
     }
     writeln!(to, "{}", table.trim_fmt())?;
-    if let Some(row) = reference() {
-        let state = match row.state() {
-            State::NotAvailable(why) => why,
-            _ => format!("onnx {} is ready", provision::REFERENCE_VERSION),
-        };
-        writeln!(to, "\nTakes part where it is named: {REFERENCE} ({state})")?;
+    table = super::table(["runtime", "version", "state"]);
+    for row in packages().flat_map(rows_of) {
+        let (version, state) = state(&row)?;
+        table.add_row([row.id.to_string(), version, state]);
     }
+    writeln!(to, "\nThese take part where they are named:\n{}", table.trim_fmt())?;
     let others = provision::other_releases()?;
     if !others.is_empty() {
         writeln!(to, "\nOther releases that are ready: {}", others.join(", "))?;
@@ -54,7 +54,7 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
 }
 
 fn state(row: &Row) -> anyhow::Result<(String, String)> {
-    if row.kind()?.supply == Supply::Program {
+    if row.kind()?.supply.is_named_by_the_user() {
         // Only the program itself can say.
         return Ok(match open_apart(std::slice::from_ref(row), &Limits::default()) {
             Ok(opened) => (opened[0].id().version.clone(), "ready".to_owned()),
@@ -70,12 +70,6 @@ fn state(row: &Row) -> anyhow::Result<(String, String)> {
 }
 
 fn install(release: &str) -> anyhow::Result<()> {
-    if release == REFERENCE {
-        let path = provision::install_reference()?;
-        let opened = open_apart(&select(Some(release))?, &Limits::default())?;
-        println!("{release} {} is ready: {}", opened[0].id().version, path.display());
-        return Ok(());
-    }
     let rows = select(Some(release))?;
     let kind = rows[0].kind()?;
     let (name, version) = (&rows[0].id.name, rows[0].id.version.as_str());
@@ -86,7 +80,10 @@ fn install(release: &str) -> anyhow::Result<()> {
             return Ok(());
         }
         Supply::Linked => provision::build_worker(kind.name, version)?,
-        Supply::Program => anyhow::bail!("{name} is a program of your own: install it as it wants to be installed"),
+        Supply::Package(package) => provision::install_package(kind.name, &package, version)?,
+        Supply::Program | Supply::Module(_) => {
+            anyhow::bail!("{name} is a program of your own: install it as it wants to be installed")
+        }
     };
     let opened = open_apart(&rows, &Limits::default())?;
     println!("{name} {} is ready: {}", opened[0].id().version, path.display());

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use super::report::{Report, Seen, code};
 use super::{Cause, Change, Comparison, Drift, DriftKind, Ledger};
 use crate::operator::GRAPH;
-use crate::runtime::{Gap, Outcome, Runtime, Stop};
+use crate::runtime::{Gap, Runtime, Stop};
 use crate::tensor::ElementType;
-use crate::verdict::reaction;
+use crate::verdict::lack;
 
 /// What was compared, and how.
 #[derive(Clone, Debug)]
@@ -241,7 +241,7 @@ impl Entry<'_> {
 
     /// Whether what the older release lacked is an opset, whatever the operator.
     fn is_of_an_opset(&self) -> bool {
-        let opset = [Gap::Opset, Gap::Ir].map(|gap| reaction(&Outcome::Unsupported(gap)));
+        let opset = [Gap::Opset, Gap::Ir].map(lack);
         opset.contains(&self.change.before_in_words().as_str())
     }
 }

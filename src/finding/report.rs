@@ -11,7 +11,7 @@ use crate::operator::{Answer, Expectation, Rule, Text};
 use crate::runtime::{self, Execution, NativeType, Outcome, Runtime, RuntimeId, Stage};
 use crate::tensor::Tensor;
 use crate::text::cut;
-use crate::verdict::{Judgement, Mismatch, Severity, classes, reaction, sentences};
+use crate::verdict::{Judgement, Mismatch, Severity, classes, lack, reaction, sentences};
 
 /// One case, executed and judged; serializes to JSON.
 #[derive(Debug, Serialize)]
@@ -149,9 +149,9 @@ impl Report {
                 .zip(&examination.judgements)
                 .zip(known_as)
                 .enumerate()
-                .map(|(place, (((id, execution), judgement), known_as))| {
+                .map(|(place, (((id, _), judgement), known_as))| {
                     let contrary = examination.contrary.get(&place);
-                    let report = JudgementReport::new(id, execution, judgement, contrary);
+                    let report = JudgementReport::new(id, judgement, contrary);
                     let kind = if known_as.are_by_design { BY_DESIGN } else { report.kind };
                     JudgementReport { kind, known_as: known_as.names, ..report }
                 })
@@ -359,17 +359,12 @@ impl ClassReport {
 }
 
 impl JudgementReport {
-    fn new(
-        id: &RuntimeId,
-        execution: &Execution,
-        judgement: &Judgement,
-        contrary: Option<&Contrary>,
-    ) -> JudgementReport {
+    fn new(id: &RuntimeId, judgement: &Judgement, contrary: Option<&Contrary>) -> JudgementReport {
         let mut discrepancies = Vec::new();
         let (kind, sentence) = match judgement {
             Judgement::Agrees => ("agrees", String::new()),
             Judgement::Tolerated(tolerance) => ("tolerated", tolerance.sentence()),
-            Judgement::Unsupported(_) => ("unsupported", reaction(&execution.outcome).to_owned()),
+            Judgement::Unsupported(gap) => ("unsupported", lack(*gap).to_owned()),
             Judgement::Wrong(found) => {
                 discrepancies.extend(found.iter().map(|d| d.id()));
                 ("wrong", sentences(found))

@@ -18,8 +18,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::process::{Exchange, Isolated, Next, Protocol};
-use super::table::State;
-use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Row, Stage, Supply};
+use super::{Declaration, Execution, Gap, Kind, Limits, OpenError, Outcome, Output, Rewriting, Row, Stage, Supply};
 use crate::model::Job;
 use crate::model::proto::TensorProto;
 use crate::model::tensor_proto::{self, Encoding};
@@ -76,6 +75,8 @@ struct Reply {
     stage: StageName,
     /// What it knew of its outputs once the model was loaded.
     declared: Option<Vec<Declared>>,
+    /// What else there is to say of a model that was rewritten.
+    rewriting: Option<Box<Rewriting>>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -106,10 +107,8 @@ pub(super) fn start(row: &Row, limits: &Limits) -> Result<Isolated, OpenError> {
 
 impl Protocol for JsonLines {
     fn command(&self, row: &Row, _: &Limits) -> Result<Command, String> {
-        if let State::NotAvailable(why) = row.state() {
-            return Err(why);
-        }
-        let (program, arguments) = row.command.split_first().ok_or("its row names no command")?;
+        let words = row.program()?;
+        let (program, arguments) = words.split_first().ok_or("its row names no command")?;
         let mut command = Command::new(program);
         command.args(arguments);
         Ok(command)
@@ -240,7 +239,8 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
     let execution = match (reply.outputs, reply.refused, reply.unsupported) {
         (Some(outputs), None, None) => {
             let outputs = outputs.iter().map(|text| Ok(Output::new(tensor(text)?)));
-            Execution::without_answer(Outcome::Answer(outputs.collect::<io::Result<_>>()?), String::new())
+            let words = reply.rewriting.as_deref().map(Rewriting::words).unwrap_or_default();
+            Execution::without_answer(Outcome::Answer(outputs.collect::<io::Result<_>>()?), words)
         }
         (None, Some(message), None) => {
             let stage = match reply.stage {
@@ -252,7 +252,7 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
         (None, None, Some(message)) => Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message),
         _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
     };
-    Ok(Next::Execution(Execution { declared, ..execution }))
+    Ok(Next::Execution(Execution { declared, rewriting: reply.rewriting, ..execution }))
 }
 
 impl Declared {

@@ -13,6 +13,7 @@ mod outcome;
 pub(crate) mod planted;
 mod process;
 pub mod provision;
+mod python;
 mod stop;
 pub mod table;
 #[cfg(feature = "tract")]
@@ -25,8 +26,9 @@ use serde::{Deserialize, Serialize};
 
 pub use caught::caught;
 pub(crate) use in_house::demand;
-pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Stage};
+pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Rewriting, Stage};
 pub use process::Limits;
+pub use python::{Package, REFERENCE, REFERENCE_VERSION};
 pub use stop::Stop;
 pub use table::{Row, by_number, select};
 
@@ -41,13 +43,18 @@ pub static KINDS: &[&Kind] = &[
     &tract::KIND,
 ];
 
+/// The runtime kinds that a user names, beside [`KINDS`].
+fn others() -> impl Iterator<Item = &'static Kind> {
+    [&command::KIND].into_iter().chain(python::KINDS)
+}
+
 /// Every runtime kind that can be named.
-fn kinds() -> impl Iterator<Item = &'static Kind> {
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
     #[cfg(any(test, feature = "planted"))]
     let planted = [&planted::KIND];
     #[cfg(not(any(test, feature = "planted")))]
     let planted: [&'static Kind; 0] = [];
-    KINDS.iter().copied().chain([&command::KIND]).chain(planted)
+    KINDS.iter().copied().chain(others()).chain(planted)
 }
 
 /// A runtime kind: how to open one, and how it can be configured.
@@ -79,6 +86,17 @@ pub enum Supply {
     Library,
     /// It is the user's own program.
     Program,
+    /// It is the user's own module of Python, which this program runs.
+    Module(&'static str),
+    /// It is a package of the Python package index, at any version.
+    Package(Package),
+}
+
+impl Supply {
+    /// Whether only a row of the user's can say what is run.
+    pub const fn is_named_by_the_user(self) -> bool {
+        matches!(self, Supply::Program | Supply::Module(_))
+    }
 }
 
 /// One runtime at one version in one configuration.
@@ -223,7 +241,7 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
 /// If a runtime cannot be opened; the message says what to do.
 pub fn open_apart(rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let start = |row: &Row| match row.kind()?.supply {
-        Supply::Program => command::start(row, limits),
+        Supply::Program | Supply::Module(_) | Supply::Package(_) => command::start(row, limits),
         Supply::Linked | Supply::Library => worker::start(row, limits),
     };
     // All of them are started before one is waited for.

@@ -12,7 +12,7 @@ use crate::text::gist;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     pub outcome: Outcome,
-    /// The runtime's own words, for people; empty after an answer.
+    /// The runtime's own words, for people; empty after an answer, unless there is more to say of a model that was rewritten.
     pub message: String,
     /// Those of its words that are the same whatever the case, and tell one reason of a refusal from another: the fragments of
     /// the row by which the message was classed, or the gist of a message that no row fits. Empty for anything but a refusal.
@@ -20,6 +20,27 @@ pub struct Execution {
     /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. All executions of
     /// one session share it.
     pub declared: Option<Arc<[Declaration]>>,
+    /// What else there is to say of a model that was rewritten, where a rewriter is the runtime. No worker has one.
+    #[serde(skip)]
+    pub rewriting: Option<Box<Rewriting>>,
+}
+
+/// What there is to say of a model that a rewriter gave, beside what onnxruntime does with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewriting {
+    /// Why the checker refuses it, where it takes the model before.
+    pub invalid: Option<String>,
+    /// What is no longer as it was for whoever runs the model.
+    pub interface: Option<String>,
+    /// Whether onnxruntime does the same with the model before.
+    pub is_as_before: bool,
+}
+
+impl Rewriting {
+    /// What is wrong with the model, in words; empty if nothing is.
+    pub(super) fn words(&self) -> String {
+        [&self.invalid, &self.interface].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
 }
 
 /// The result of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
@@ -152,6 +173,8 @@ pub enum Gap {
     VariableInput,
     /// Feeding a graph input that has a default.
     Overriding,
+    /// Nothing: what runs the rewritten model goes wrong with the model before in the same way.
+    Judge,
 }
 
 impl Gap {
@@ -188,7 +211,7 @@ impl Execution {
 
     /// The execution of a run without outputs.
     pub fn without_answer(outcome: Outcome, message: String) -> Execution {
-        Execution { outcome, message, phrase: String::new(), declared: None }
+        Execution { outcome, message, phrase: String::new(), declared: None, rewriting: None }
     }
 
     /// A refusal by a runtime that says no more of the reason than its own words.

@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::provision::{self, OLDEST_ONNXRUNTIME, is_too_old};
-use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds};
+use super::python::REFERENCE;
+use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds, others};
 use crate::files::read_text;
 
 /// The file with the user's own rows, in the folder that the program is run in.
 pub const FILE: &str = "runtimes.toml";
-
-/// The reference evaluator of the `onnx` package, which takes part where it is named. It is a witness like any other.
-pub const REFERENCE: &str = "onnx-reference";
 
 /// One runtime at one version in one configuration, and what it takes to open it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +20,7 @@ pub struct Row {
     pub kind: String,
     /// A library of the user's own in place of the one that is provisioned.
     pub library: Option<PathBuf>,
-    /// The program and its arguments, of the kind `command`.
+    /// The program and its arguments, of the kind `command`; the Python and the module, of the kinds that run a module.
     pub command: Vec<String>,
 }
 
@@ -66,6 +64,27 @@ impl Row {
         kind.ok_or_else(|| OpenError::new(&self.id, format!("this program has no runtime kind `{}`", self.kind)))
     }
 
+    /// What is started for a row whose code is not in this program, and its arguments.
+    ///
+    /// # Errors
+    /// If it cannot be had; the message says what to do.
+    pub(super) fn program(&self) -> Result<Vec<String>, String> {
+        let kind = self.kind().map_err(|error| error.to_string())?;
+        if let State::NotAvailable(why) = self.state() {
+            return Err(why);
+        }
+        let run = |python: &str, program: &str, argument: &str| [python, "-c", program, argument].map(str::to_owned);
+        match (kind.supply, &self.command[..]) {
+            (Supply::Package(package), _) => {
+                let interpreter = provision::interpreter(kind.name, &self.id.version);
+                let [python, _] = interpreter.map_err(|error| error.to_string())?;
+                Ok(run(&python.display().to_string(), package.program, kind.name).to_vec())
+            }
+            (Supply::Module(program), [python, module]) => Ok(run(python, program, module).to_vec()),
+            _ => Ok(self.command.clone()),
+        }
+    }
+
     /// Whether it is there, as far as can be told without running it.
     pub fn state(&self) -> State {
         let is_file = |path: &PathBuf, missing: State| if path.is_file() { State::Ready } else { missing };
@@ -89,14 +108,19 @@ impl Row {
                 Ok(path) => is_file(&path, State::ToBeProvisioned),
                 Err(error) => State::NotAvailable(error.to_string()),
             },
-            (Supply::Program, _) if is_reference(&self.command) => {
-                let install = format!("it is not installed: `crosscheck runtimes install {REFERENCE}` installs it");
-                self.command.iter().fold(State::Ready, |state, path| match state {
-                    State::Ready => is_file(&PathBuf::from(path), State::NotAvailable(install.clone())),
-                    missing => missing,
-                })
-            }
-            (Supply::Program, _) => State::Ready,
+            (Supply::Package(_), _) => match provision::interpreter(kind.name, &self.id.version) {
+                Ok([_, ready]) => {
+                    let release = if self.id.version == kind.version {
+                        kind.name.to_owned()
+                    } else {
+                        format!("{}@{}", kind.name, self.id.version)
+                    };
+                    let install = format!("it is not installed: `crosscheck runtimes install {release}` installs it");
+                    is_file(&ready, State::NotAvailable(install))
+                }
+                Err(error) => State::NotAvailable(error.to_string()),
+            },
+            (Supply::Program | Supply::Module(_), _) => State::Ready,
         }
     }
 }
@@ -134,7 +158,7 @@ impl Entry {
     fn fault(&self) -> Option<String> {
         let is_plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).chain(["command"]).collect();
+        let names: Vec<&str> = KINDS.iter().copied().chain(others()).map(|kind| kind.name).collect();
         let supply = kinds().find(|kind| kind.name == self.kind).map(|kind| kind.supply);
         let fault = if !is_plain(&self.name) {
             "a name is made of letters, digits and `-`, `_`, `.`".to_owned()
@@ -145,8 +169,12 @@ impl Entry {
         } else if let Some(version) = self.version.as_ref().filter(|v| supply == Some(Supply::Library) && is_too_old(v))
         {
             format!("{version} is too old: the oldest release that can be loaded is {OLDEST_ONNXRUNTIME}")
-        } else if (supply == Some(Supply::Program)) == self.command.is_empty() {
-            "`command`, the program and its arguments, belongs to the kind `command` and to no other".to_owned()
+        } else if matches!(supply, Some(Supply::Module(_))) && self.command.len() != 2 {
+            format!("a row of the kind `{}` has a `command` of two: the Python to run, and the module", self.kind)
+        } else if matches!(supply, Some(Supply::Program)) && self.command.is_empty() {
+            "a row of the kind `command` has a `command`: the program and its arguments".to_owned()
+        } else if !supply.is_some_and(Supply::is_named_by_the_user) && !self.command.is_empty() {
+            format!("the kind `{}` has no `command`", self.kind)
         } else if self.library.is_some() && supply != Some(Supply::Library) {
             format!("the kind `{}` does not load a library", self.kind)
         } else if self.configurations.as_ref().is_some_and(Vec::is_empty) {
@@ -158,27 +186,19 @@ impl Entry {
     }
 }
 
-/// The entry of the reference evaluator.
-fn reference_entry() -> Option<Entry> {
-    let command = provision::reference().ok()?.map(|path| path.display().to_string()).to_vec();
-    Some(Entry {
-        name: REFERENCE.to_owned(),
-        kind: "command".to_owned(),
-        version: None,
-        configurations: None,
-        library: None,
-        command,
-    })
-}
-
-/// Whether this is how the reference evaluator is started. The user may have a row of that name too.
-fn is_reference(command: &[String]) -> bool {
-    reference_entry().is_some_and(|entry| entry.command == command)
-}
-
-/// The row of the reference evaluator.
+/// The row of the reference evaluator of the `onnx` package. It is a witness like any other.
 pub fn reference() -> Option<Row> {
-    reference_entry()?.rows().pop()
+    packages().find(|kind| kind.name == REFERENCE).and_then(|kind| rows_of(kind).pop())
+}
+
+/// The kinds that take part where they are named, and need no row of the user's.
+pub fn packages() -> impl Iterator<Item = &'static Kind> {
+    others().filter(|kind| !kind.supply.is_named_by_the_user())
+}
+
+/// The rows of a kind as it is under test.
+pub fn rows_of(kind: &Kind) -> Vec<Row> {
+    kind.entry().rows()
 }
 
 /// The user's own entries, if there is a file of them.
@@ -241,17 +261,12 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
     let Some(list) = list else { return Ok(entries.iter().flat_map(Entry::rows).collect()) };
     let listed = entries.len();
     // What a kind can be asked for though it takes no part by itself.
-    entries.extend(kinds().filter(|kind| kind.supply != Supply::Program).map(Kind::entry));
-    entries.extend(reference_entry());
+    entries.extend(kinds().filter(|kind| !kind.supply.is_named_by_the_user()).map(Kind::entry));
     let mut selected: Vec<Row> = Vec::new();
     for name in names_in(list).map(str::trim) {
         let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
         let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
-        if version.is_some() && entry.as_ref().is_some_and(|entry| is_reference(&entry.command)) {
-            let reason = format!("it is there at one version, {}: leave the version out", provision::REFERENCE_VERSION);
-            return Err(OpenError::new(format!("`{name}`"), reason));
-        }
         let entry = entry.map(|entry| Entry { version: version.map(str::to_owned).or(entry.version.clone()), ..entry });
         if let Some(fault) = entry.as_ref().and_then(Entry::fault) {
             return Err(OpenError::new(format!("`{name}`"), fault));
@@ -265,10 +280,9 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
             });
             let mut there: Vec<String> = there.collect();
             there.dedup();
-            let reason = format!(
-                "there is no such runtime; there are {}, {REFERENCE}, and other versions as NAME@VERSION",
-                there.join(", ")
-            );
+            there.extend(packages().map(|kind| kind.name.to_owned()));
+            let reason =
+                format!("there is no such runtime; there are {}, and other versions as NAME@VERSION", there.join(", "));
             return Err(OpenError::new(format!("`{name}`"), reason));
         }
         selected.extend(rows.into_iter().filter(|row| !selected.contains(row)).collect::<Vec<_>>());
@@ -331,6 +345,22 @@ mod tests {
         let own_rows = ["mine", "onnxruntime@1.26.0/all"].map(str::to_owned);
         assert_eq!(names(None, own).unwrap(), others.chain(own_rows).collect::<Vec<_>>());
         assert_eq!(names(Some("mine"), own).unwrap(), ["mine"]);
+    }
+
+    #[test]
+    fn a_module_is_named_with_its_python_and_a_package_by_its_kind_alone() {
+        let own = |kind: &str, command: &str| {
+            format!("[[runtime]]\nname = \"mine\"\nkind = \"{kind}\"\ncommand = {command}\n")
+        };
+        for kind in ["rewriter", "backend"] {
+            assert_eq!(names(Some("mine"), &own(kind, r#"["python3", "mine"]"#)).unwrap(), ["mine"]);
+            let error = names(None, &own(kind, r#"["mine"]"#)).unwrap_err();
+            assert!(error.contains("a `command` of two: the Python to run, and the module"), "{error}");
+        }
+        assert!(names(None, &own("onnxsim", r#"["mine"]"#)).unwrap_err().contains("has no `command`"));
+        assert!(names(None, &own("command", "[]")).unwrap_err().contains("has a `command`"));
+        assert_eq!(names(Some("onnxsim@0.4.36,onnxsim"), "").unwrap(), ["onnxsim@0.4.36", "onnxsim"]);
+        assert!(names(None, "").unwrap().iter().all(|name| !name.starts_with("onnxsim")));
     }
 
     #[test]

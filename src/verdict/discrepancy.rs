@@ -29,6 +29,10 @@ pub enum Discrepancy {
     Truncates,
     /// What it declared at load contradicts what it gave at run.
     Undeclared,
+    /// It rewrites a valid model to one that the checker of ONNX refuses.
+    InvalidModel,
+    /// It rewrites a model to one that cannot be used as the one before: an input is gone, or its dims are others.
+    ChangedInterface,
     /// It refuses a model that is valid.
     RefusesValid,
     /// Two configurations of it do not do the same, where either alone would be acceptable.
@@ -74,6 +78,8 @@ impl Discrepancy {
             WrongType => (Severity::WrongAnswer, "gives another element type"),
             Truncates => (Severity::WrongAnswer, "does what 64-bit numbers cut to 32 bits would ask for"),
             Undeclared => (Severity::WrongAnswer, "gives something else than it declared at load"),
+            InvalidModel => (Severity::WrongAnswer, "gives a model that is not valid"),
+            ChangedInterface => (Severity::WrongAnswer, "gives a model that is used otherwise"),
             RefusesValid => (Severity::RefusesValid, "refuses a valid model"),
             ConfigurationsDisagree => (Severity::Disagrees, "does not do the same in all configurations"),
             WiringsDisagree => (Severity::Disagrees, "does not do the same when the operands are wired otherwise"),

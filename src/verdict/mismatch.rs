@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Discrepancy, Severity, sentences};
 use crate::operator::{self, ANY, OperatorName, Rule};
 use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
+use crate::text::gist;
 
 /// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -26,7 +27,8 @@ pub struct Mismatch {
 
 impl Mismatch {
     /// The mismatches that a runtime's discrepancies on a case are. What is a defect of its own whatever else is wrong is a
-    /// mismatch of its own: that it truncates, and that it hands its answer over in a type that ONNX does not have.
+    /// mismatch of its own: that it truncates, that it hands its answer over in a type that ONNX does not have, and what is wrong with
+    /// a model that it rewrites, whatever that gives.
     pub fn all(
         operator: OperatorName,
         rule: Option<Rule>,
@@ -38,9 +40,12 @@ impl Mismatch {
         let part = |found: Discrepancy| match found {
             Discrepancy::WrongType if is_native => 1,
             Discrepancy::Truncates => 2,
+            Discrepancy::InvalidModel => 3,
+            Discrepancy::ChangedInterface => 4,
             _ => 0,
         };
-        let parts = [0, 1, 2].map(|own| discrepancies.iter().copied().filter(|&found| part(found) == own).collect());
+        let parts =
+            [0, 1, 2, 3, 4].map(|own| discrepancies.iter().copied().filter(|&found| part(found) == own).collect());
         let parts = parts.into_iter().filter(|part: &Vec<Discrepancy>| !part.is_empty());
         parts.map(|part| Mismatch::new(operator, rule, id, execution, &part)).collect()
     }
@@ -59,6 +64,7 @@ impl Mismatch {
             _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
                 String::new()
             }
+            _ if let Some(words) = execution.rewriting_words(discrepancies[0]) => gist(words),
             Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
                 // Of several outputs, the one in a type of the runtime's own.
                 let wrong = outputs.iter().find(|output| output.is_native()).or(outputs.first());
@@ -196,20 +202,26 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
             Reason::Symbol => "leaves a symbol where a number is asked for",
             Reason::Unstated => "refuses",
         },
-        Outcome::Unsupported(gap) => match gap {
-            Gap::Kernel => "has no kernel",
-            Gap::ElementType => "lacks the element type",
-            Gap::Opset => "lacks the opset",
-            Gap::Ir => "lacks the IR version",
-            Gap::DynamicShape => "needs shapes that are known at load",
-            Gap::Unstated => "lacks something",
-            Gap::Process => "has no process to run in",
-            Gap::LeftOut => "was left out, since a case like it had ended its process",
-            Gap::BackedOff => "was left out, since most of its jobs had ended its process",
-            Gap::VastOutput => "was left out, since the case asks for more elements than are judged",
-            Gap::VariableInput => "needs a constant where the model has an input",
-            Gap::Overriding => "cannot feed an input that has a default",
-        },
+        Outcome::Unsupported(gap) => lack(*gap),
+    }
+}
+
+/// What a gap is, after the name of the runtime.
+pub fn lack(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Kernel => "has no kernel",
+        Gap::ElementType => "lacks the element type",
+        Gap::Opset => "lacks the opset",
+        Gap::Ir => "lacks the IR version",
+        Gap::DynamicShape => "needs shapes that are known at load",
+        Gap::Unstated => "lacks something",
+        Gap::Process => "has no process to run in",
+        Gap::LeftOut => "was left out, since a case like it had ended its process",
+        Gap::BackedOff => "was left out, since most of its jobs had ended its process",
+        Gap::VastOutput => "was left out, since the case asks for more elements than are judged",
+        Gap::VariableInput => "needs a constant where the model has an input",
+        Gap::Overriding => "cannot feed an input that has a default",
+        Gap::Judge => "cannot be judged: the model before it was rewritten goes wrong in the same way",
     }
 }
 

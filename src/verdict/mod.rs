@@ -9,11 +9,11 @@ mod reason;
 use serde::{Deserialize, Serialize};
 
 pub use discrepancy::{Discrepancy, Severity, sentences};
-pub use mismatch::{Mismatch, is_about_the_rule, reaction};
+pub use mismatch::{Mismatch, is_about_the_rule, lack, reaction};
 pub use reason::{Fit, fit};
 
 use crate::operator::{Answer, Expectation, Rule};
-use crate::runtime::{Execution, Gap, Outcome, Output, Reason, RuntimeId};
+use crate::runtime::{Execution, Gap, Outcome, Output, Reason, Rewriting, RuntimeId};
 use crate::tensor::{Difference, Tensor, differences};
 
 /// What is thought of one runtime on one case.
@@ -154,6 +154,39 @@ pub fn agree(a: &[Output], b: &[Output]) -> bool {
 
 /// Judges one runtime by itself.
 pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
+    let judgement = judge_outcome(expectation, execution);
+    match &execution.rewriting {
+        Some(rewriting) => judge_rewriting(expectation, judgement, rewriting),
+        None => judgement,
+    }
+}
+
+/// Judges a model that was rewritten, once it is judged what onnxruntime does with it. What onnxruntime does wrong with the model
+/// before is no fault of the rewriter, and what a model does that is not valid, or is used otherwise, needs no second name.
+fn judge_rewriting(expectation: &Expectation, judgement: Judgement, rewriting: &Rewriting) -> Judgement {
+    let mut found = match &judgement {
+        Judgement::Wrong(found) if !rewriting.is_as_before => found.clone(),
+        _ => vec![],
+    };
+    if !matches!(expectation, Expectation::Reject { .. }) {
+        let own = [
+            rewriting.invalid.as_ref().map(|_| Discrepancy::InvalidModel),
+            rewriting.interface.as_ref().map(|_| Discrepancy::ChangedInterface),
+        ];
+        if own.iter().any(Option::is_some) {
+            found.retain(|found| *found != Discrepancy::RefusesValid);
+        }
+        found.extend(own.into_iter().flatten());
+        found.sort_unstable();
+    }
+    match judgement {
+        _ if !found.is_empty() => Judgement::Wrong(found),
+        Judgement::Wrong(_) => Judgement::Unsupported(Gap::Judge),
+        other => other,
+    }
+}
+
+fn judge_outcome(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
         Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
         // Some machine may have the time and the memory for it.
@@ -245,6 +278,16 @@ fn compare(expected: &[Tensor], outputs: &[Output]) -> (Vec<Discrepancy>, Option
 }
 
 impl Execution {
+    /// What is said of the model that a rewriter gave, where that is what is wrong.
+    fn rewriting_words(&self, found: Discrepancy) -> Option<&str> {
+        let rewriting = self.rewriting.as_ref()?;
+        match found {
+            Discrepancy::InvalidModel => rewriting.invalid.as_deref(),
+            Discrepancy::ChangedInterface => rewriting.interface.as_deref(),
+            _ => None,
+        }
+    }
+
     /// The place of the first output for which something else was declared. Leaving something open contradicts nothing.
     pub fn undeclared_output(&self) -> Option<usize> {
         let (Some(declared), Outcome::Answer(outputs)) = (&self.declared, &self.outcome) else { return None };
@@ -332,6 +375,29 @@ mod tests {
         };
         assert_eq!(foreign(&[2, 3]), Judgement::Wrong(vec![Discrepancy::WrongType]));
         assert_eq!(foreign(&[2, 4]), Judgement::Wrong(vec![Discrepancy::WrongValue, Discrepancy::WrongType]));
+    }
+
+    #[test]
+    fn a_rewriter_is_held_to_the_model_before_and_to_what_it_changes() {
+        let expected = Expectation::Defined(vec![Tensor::scalar(1)]);
+        let (right, wrong) = (answer(Tensor::scalar(1)), answer(Tensor::scalar(2)));
+        let judged = |execution: &Execution, invalid: bool, interface: bool, is_as_before: bool| {
+            let words = |is: bool| is.then(|| "why".to_owned());
+            let rewriting = Rewriting { invalid: words(invalid), interface: words(interface), is_as_before };
+            one(&expected, &Execution { rewriting: Some(Box::new(rewriting)), ..execution.clone() })
+        };
+        assert_eq!(judged(&right, false, false, true), Judgement::Agrees);
+        assert_eq!(judged(&wrong, false, false, false), Judgement::Wrong(vec![Discrepancy::WrongValue]));
+        assert_eq!(judged(&wrong, false, false, true), Judgement::Unsupported(Gap::Judge));
+        assert_eq!(judged(&right, true, false, true), Judgement::Wrong(vec![Discrepancy::InvalidModel]));
+        assert_eq!(judged(&refusal(), false, true, false), Judgement::Wrong(vec![Discrepancy::ChangedInterface]));
+        assert_eq!(
+            judged(&wrong, true, true, false),
+            Judgement::Wrong(vec![Discrepancy::WrongValue, Discrepancy::InvalidModel, Discrepancy::ChangedInterface])
+        );
+        let reject = Expectation::Reject { rule: Rule::NEGATIVE_AXIS, lenient: None };
+        let rewriting = Some(Box::new(Rewriting { invalid: Some("why".to_owned()), ..Rewriting::default() }));
+        assert_eq!(one(&reject, &Execution { rewriting, ..refusal() }), Judgement::Agrees, "it was invalid before");
     }
 
     #[test]

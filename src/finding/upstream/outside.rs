@@ -1,6 +1,6 @@
 //! Runtimes as people outside know them: what a report says of each is a row of its own.
 
-use crate::runtime::table::REFERENCE;
+use crate::runtime::REFERENCE;
 
 /// A kind of program.
 #[derive(Clone, Copy)]

@@ -10,8 +10,8 @@ use super::{outside, words};
 use crate::case::{Case, Generated};
 use crate::model::{self, Job};
 use crate::operator::{Answer, Expectation};
+use crate::runtime::REFERENCE_VERSION;
 use crate::runtime::RuntimeId;
-use crate::runtime::provision::REFERENCE_VERSION;
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 

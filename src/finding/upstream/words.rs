@@ -42,6 +42,10 @@ pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy])
         return "an output of the type and shape that the runtime itself declares for it once the model is loaded"
             .to_owned();
     }
+    if discrepancies.iter().any(|found| matches!(found, Discrepancy::InvalidModel | Discrepancy::ChangedInterface)) {
+        return "a model that the checker of ONNX takes, with the inputs and outputs of the model that is rewritten"
+            .to_owned();
+    }
     let same = |what: &str| format!("the same each time, an answer or an error, {what}");
     match discrepancies.first() {
         Some(Discrepancy::ConfigurationsDisagree) => return same("however the model is prepared"),

@@ -1,10 +1,11 @@
 //! Brings the code of runtimes that is not linked into this program into the user's cache directory: the library of an
-//! onnxruntime release, from its Python wheel, and the worker of another release of a linked runtime, built with cargo.
+//! onnxruntime release, from its Python wheel; the worker of another release of a linked runtime, built with cargo; and packages of
+//! Python.
 //!
 //! A file appears there whole or not at all.
 
 mod onnxruntime;
-mod reference;
+mod package;
 mod worker;
 
 use std::fs;
@@ -15,7 +16,7 @@ use std::process::{Command, Stdio};
 pub use onnxruntime::{
     NO_TELEMETRY, OLDEST_ONNXRUNTIME, ONNXRUNTIME_VERSION, OVERRIDE, is_too_old, library, onnxruntime_library,
 };
-pub use reference::{REFERENCE_VERSION, install_reference, reference};
+pub use package::{install_package, interpreter};
 pub use worker::{build_worker, worker};
 
 use super::{Kind, Supply, by_number};
@@ -47,10 +48,10 @@ pub enum ProvisionError {
     #[error("the wheel of onnxruntime cannot be unpacked: {0}")]
     Wheel(String),
     #[error(
-        "the reference evaluator cannot be installed: {0}. Install Python 3 with pip and venv, and see that it reaches a \
-         package index that has onnx {REFERENCE_VERSION}"
+        "{wanted} cannot be installed: {reason}. Install Python 3 with pip and venv, and see that it reaches a package index \
+         that has this release"
     )]
-    Reference(String),
+    Package { wanted: String, reason: String },
     #[error("the worker of {0} {1} cannot be built: {2}")]
     Worker(String, String, String),
 }
@@ -81,8 +82,8 @@ fn run(command: &mut Command, what: &str) -> Result<(), String> {
     }
 }
 
-/// The releases of a kind that can be looked at, the oldest first: those of the package index, or the one that is linked and
-/// those whose workers are built.
+/// The releases of a kind that can be looked at, the oldest first: those of the package index, the one that is linked and those
+/// whose workers are built, or those that are installed.
 ///
 /// # Errors
 /// If they cannot be listed.
@@ -94,7 +95,8 @@ pub fn releases(kind: &Kind) -> Result<Vec<String>, ProvisionError> {
             releases.push(kind.version.to_owned());
             releases
         }
-        Supply::Program => vec![],
+        Supply::Package(_) => package::installed(kind.name)?,
+        Supply::Program | Supply::Module(_) => vec![],
     };
     releases.sort_by_key(|version| by_number(version));
     releases.dedup();

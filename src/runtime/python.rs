@@ -1,0 +1,68 @@
+//! Runtimes that are packages or modules of Python. A program of this one runs each, in a process of its own, with the protocol of the
+//! kind `command`.
+
+use super::provision::ONNXRUNTIME_VERSION;
+use super::{Kind, Limits, Supply, command};
+
+/// A program of this one: what all of them share, and its own part.
+macro_rules! program {
+    ($file:literal) => {
+        concat!(include_str!("python/protocol.py"), include_str!(concat!("python/", $file)))
+    };
+}
+
+const EVALUATOR: &str = program!("reference.py");
+const REWRITER: &str = program!("rewriter.py");
+const BACKEND: &str = program!("backend.py");
+
+/// The kind of the reference evaluator of the package `onnx`.
+pub const REFERENCE: &str = "onnx-reference";
+
+/// The release of the package `onnx` that the reference evaluator is taken from.
+pub const REFERENCE_VERSION: &str = "1.22.0";
+
+/// What checks a model that was rewritten, and what runs it.
+const JUDGES: &[(&str, &str)] = &[("onnx", "1.23.2"), ("onnxruntime", ONNXRUNTIME_VERSION)];
+
+/// Every kind of which a row is a package or a module of Python. None takes part unless it is named.
+pub(super) static KINDS: [&Kind; 8] = [
+    &package(REFERENCE, REFERENCE_VERSION, Package { name: "onnx", others: &[], program: EVALUATOR }, ""),
+    &rewriter("onnxoptimizer", "0.4.2", "onnxoptimizer", ""),
+    &rewriter("onnxscript", "0.7.2", "onnxscript", ""),
+    &rewriter("onnxsim", "0.8.1", "onnxsim", ""),
+    &rewriter("onnxslim", "0.1.98", "onnxslim", ""),
+    &rewriter("onnx-version-converter", "1.23.2", "onnx", ""),
+    &Kind { supply: Supply::Module(REWRITER), ..package("rewriter", "", NO_PACKAGE, "") },
+    &Kind { supply: Supply::Module(BACKEND), ..package("backend", "", NO_PACKAGE, "") },
+];
+
+/// A package of the Python package index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name there.
+    pub name: &'static str,
+    /// What is installed beside it: names and versions.
+    pub others: &'static [(&'static str, &'static str)],
+    /// The program that runs it.
+    pub program: &'static str,
+}
+
+const NO_PACKAGE: Package = Package { name: "", others: &[], program: "" };
+
+const fn package(name: &'static str, version: &'static str, package: Package, known: &'static str) -> Kind {
+    Kind {
+        name,
+        version,
+        configurations: &[""],
+        stages: &[],
+        passes: &[],
+        supply: Supply::Package(package),
+        known,
+        open: |row| Ok(Box::new(command::start(row, &Limits::default())?.ready()?)),
+    }
+}
+
+/// A package that rewrites models; what it gives is run on onnxruntime.
+const fn rewriter(name: &'static str, version: &'static str, of: &'static str, known: &'static str) -> Kind {
+    package(name, version, Package { name: of, others: JUDGES, program: REWRITER }, known)
+}

@@ -1,0 +1,223 @@
+# A rewriter of models: the one of the first argument, which is in the table REWRITERS, or a module with a function `rewrite` that
+# takes a ModelProto and gives one. What it gives is run on onnxruntime without optimization, as is the model before it.
+
+import ctypes
+import functools
+import importlib
+import importlib.metadata
+import queue
+import subprocess
+import threading
+import time
+
+from onnx import checker
+
+JUDGE = "--judge"
+TIME_LIMIT = 0.5  # seconds for a run of onnxruntime
+MEMORY_LIMIT = 4 << 30  # bytes for its process
+
+
+def converted(package, model):
+    """To the newest opset that the package knows; from that one to the opset before it."""
+    newest = onnx.defs.onnx_opset_version()
+    opset = next((each.version for each in model.opset_import if each.domain == ""), newest)
+    return package.convert_version(model, newest - 1 if opset == newest else newest)
+
+
+# By name: the module, and how it is called.
+REWRITERS = {
+    "onnx-version-converter": ("onnx.version_converter", converted),
+    "onnxoptimizer": ("onnxoptimizer", lambda package, model: package.optimize(model)),
+    "onnxscript": ("onnxscript.optimizer", lambda package, model: package.optimize(model)),
+    "onnxsim": ("onnxsim", lambda package, model: package.simplify(model)[0]),
+    "onnxslim": ("onnxslim", lambda package, model: package.slim(model)),
+}
+
+# What a rewriter says when it lacks something; everything else is a refusal.
+GAPS = (
+    *("NotImplementedError", "ImportError", "is higher than the checker's", "No Op registered for", "No Adapter"),
+    *("Unsupported version", "Could not find operator", "No schema registered for", "Field 'shape' of 'type' is required"),
+)
+
+
+def serve_as_judge():
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+
+    def fed(tensor):
+        # Not from an array of numpy, which lacks some element types.
+        value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(list(tensor.dims), tensor.data_type)
+        ctypes.memmove(value.data_ptr(), tensor.raw_data, len(tensor.raw_data))
+        return value
+
+    def given(value):
+        if not isinstance(value, onnxruntime.OrtValue):
+            return text_of_array(value)
+        size = value.tensor_size_in_bytes()
+        data = ctypes.string_at(value.data_ptr(), size) if size else b""
+        return text_of(onnx.TensorProto(data_type=value.element_type(), dims=value.shape(), raw_data=data))
+
+    def evaluate(job):
+        stage = "load"
+        try:
+            model = base64.b64decode(job["model"])
+            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            stage = "run"
+            is_text = any(value.type == "tensor(string)" for value in session.get_inputs() + session.get_outputs())
+            if is_text:
+                outputs = session.run(None, {name: array_of(text) for name, text in job["feeds"].items()})
+            else:
+                feeds = {name: fed(tensor_of(text)) for name, text in job["feeds"].items()}
+                outputs = session.run_with_ort_values(None, feeds)
+            return {"outputs": [given(value) for value in outputs]}
+        except Exception as error:
+            return failed(stage, error, ())
+
+    end_with_the_parent()
+    serve(onnxruntime.__version__, evaluate)
+
+
+def end_with_the_parent():
+    parent = os.getppid()
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(2)
+
+    threading.Thread(target=watch, daemon=True).start()
+    if os.name == "posix":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+
+
+class Judge:
+    """onnxruntime without optimization, in a process of its own: this program again, with another argument."""
+
+    def __init__(self):
+        command = [sys.executable, *sys.orig_argv[1:3], JUDGE]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.lines.get()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
+
+    def reply(self, job):
+        """What it does with a job; nothing if it ends its process, or takes too long."""
+        try:
+            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.flush()
+            line = self.lines.get(timeout=TIME_LIMIT)
+        except (OSError, queue.Empty):
+            line = ""
+        if line:
+            return json.loads(line)
+        self.process.kill()
+        self.process.wait()
+        self.__init__()
+        return None
+
+
+def what_is_wrong(model):
+    try:
+        checker.check_model(model)
+    except Exception as error:
+        return f"the checker says: {error}"
+    return None
+
+
+def changed(before, after, feeds):
+    """What is no longer as it was for whoever runs the model, in words; nothing if all is."""
+    inputs = {value.name: value.type.tensor_type for value in after.graph.input}
+    outputs = [value.name for value in after.graph.output]
+    if [value.name for value in before.graph.output] != outputs:
+        return f"the outputs are {outputs}"
+    for value in before.graph.input:
+        if value.name not in feeds:
+            continue
+        if value.name not in inputs:
+            return f"the input {value.name} is gone"
+        old, new = value.type.tensor_type, inputs[value.name]
+        if old.elem_type != new.elem_type:
+            return f"the input {value.name} has another element type"
+        if not new.HasField("shape"):
+            continue
+        if old.HasField("shape") and len(old.shape.dim) != len(new.shape.dim):
+            return f"the input {value.name} has another rank"
+        known = [dim.dim_value if dim.HasField("dim_value") else None for dim in old.shape.dim]
+        for place, dim in enumerate(new.shape.dim):
+            if dim.HasField("dim_value") and (not known or dim.dim_value != known[place]):
+                return f"dim {place} of the input {value.name} is now declared as {dim.dim_value}"
+    initializers = {initializer.name for initializer in after.graph.initializer}
+    added = set(inputs) - initializers - {value.name for value in before.graph.input}
+    return f"there are new inputs: {', '.join(sorted(added))}" if added else None
+
+
+def rewrite_with(rewrite, judge):
+    last = (None, None, None)
+
+    def evaluate(job):
+        nonlocal last
+        model = model_of(job["model"])
+        before = judge.reply(job)
+        if last[0] != job["model"]:
+            try:
+                last = (job["model"], rewrite(model_of(job["model"])), None)
+            except Exception as error:
+                last = (job["model"], None, failed("load", error, GAPS))
+        _, rewritten, refused = last
+        if refused is not None:
+            return refused
+        invalid = None if what_is_wrong(model) else what_is_wrong(rewritten)
+        interface = changed(model, rewritten, job["feeds"])
+        names = {value.name for value in rewritten.graph.input}
+        feeds = {name: text for name, text in job["feeds"].items() if name in names}
+        if before is None:
+            reply = {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}
+        else:
+            reply = judge.reply({"model": text_of(rewritten), "feeds": feeds})
+            reply = reply or {"unsupported": "onnxruntime ends its process, or takes too long"}
+            if "refused" in reply:
+                reply["refused"] = f"onnxruntime refuses the rewritten model: {reply['refused']}"
+        is_same = before is None or "unsupported" not in reply and before.get("outputs") == reply.get("outputs")
+        return {**reply, "rewriting": {"invalid": invalid, "interface": interface, "is_as_before": is_same}}
+
+    return evaluate
+
+
+def rewriter(name):
+    """The function of a rewriter, and its version."""
+    if name in REWRITERS:
+        module, call = REWRITERS[name]
+        package = importlib.import_module(module)
+        return functools.partial(call, package), importlib.metadata.version(module.split(".")[0])
+    module = importlib.import_module(name)
+    return module.rewrite, getattr(module, "__version__", "")
+
+
+def warm_up(rewrite):
+    """No job waits for what is loaded on first use."""
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [value("x", 1, [1])], [value("y", 1, [1])]
+    )
+    try:
+        rewrite(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8))
+    except Exception as error:
+        print(f"at a model of one Identity: {error}", file=sys.stderr)
+
+
+if sys.argv[1] == JUDGE:
+    serve_as_judge()
+else:
+    rewrite, version = rewriter(sys.argv[1])
+    warm_up(rewrite)
+    serve(version, rewrite_with(rewrite, Judge()))

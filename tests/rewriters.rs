@@ -1,0 +1,183 @@
+//! Rewriters of models and backends of ONNX as runtimes: faults that are planted in them, and those that they have.
+
+mod program;
+#[cfg(target_os = "linux")]
+mod python;
+
+use std::fs;
+use std::path::Path;
+
+use program::crosscheck;
+
+#[test]
+fn a_rewriter_that_is_not_installed_is_named_with_what_installs_it() {
+    let root = tempfile::tempdir().unwrap();
+    let (code, out) = crosscheck(root.path(), &["run", "--runtimes", "onnxsim@0.0.1", "Shape@13 float[2]"]);
+    assert!(code == Some(2) && out.contains("`crosscheck runtimes install onnxsim@0.0.1` installs it"), "{out}");
+}
+
+/// Writes a module of Python and its row, which is called `mine`.
+fn write(folder: &Path, kind: &str, python: &Path, module: &str) {
+    fs::write(folder.join("mine.py"), module).unwrap();
+    let row = format!("[[runtime]]\nname = \"mine\"\nkind = \"{kind}\"\ncommand = ['{}', 'mine']\n", python.display());
+    fs::write(folder.join("runtimes.toml"), row).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+mod wheels {
+    use onnx_crosscheck::finding::{Ledger, Probe};
+    use onnx_crosscheck::runtime::provision::ONNXRUNTIME_VERSION;
+    use onnx_crosscheck::runtime::table::packages;
+    use onnx_crosscheck::runtime::{self, Limits, REFERENCE};
+
+    use super::*;
+
+    fn python() -> std::path::PathBuf {
+        python::python(&["onnx==1.23.2", &format!("onnxruntime=={ONNXRUNTIME_VERSION}")])
+    }
+
+    /// What is said of `mine` on a case.
+    fn judged(folder: &Path, case: &str) -> String {
+        let (_, out) = crosscheck(folder, &["run", "--runtimes", "in-house,mine", case]);
+        let line = out.lines().find(|line| line.starts_with("mine  ")).unwrap_or_else(|| panic!("{out}"));
+        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    }
+
+    /// It removes each Identity and lets the consumers of its output read its input; an output of the graph has none.
+    const DROPS_AN_OUTPUT: &str = "
+def rewrite(model):
+    graph = model.graph
+    for node in [node for node in graph.node if node.op_type == 'Identity']:
+        graph.node.remove(node)
+        for other in graph.node:
+            for place, name in enumerate(other.input):
+                if name == node.output[0]:
+                    other.input[place] = node.input[0]
+        for output in graph.output:
+            if output.name == node.output[0] and any(name == node.input[0] for other in graph.node for name in other.output):
+                output.name = node.input[0]
+    return model
+";
+
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn a_rewriter_that_drops_a_node_whose_value_is_an_output_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "rewriter", &python(), DROPS_AN_OUTPUT);
+        assert_eq!(judged(root.path(), "a=Identity@13 float[2]; Flatten a"), "agrees");
+        assert_eq!(judged(root.path(), "Identity@13 float[2]"), "WRONG gives a model that is not valid");
+        let renamed = judged(root.path(), "a=Flatten@13 float[2]; Identity a");
+        assert_eq!(renamed, "WRONG gives a model that is used otherwise");
+        let campaign = ["campaign", "--runtimes", "mine", "--operator", "identity", "--cases", "300", "--nodes", "1"];
+        let (code, out) = crosscheck(root.path(), &[&campaign[..], &["--output", "out"]].concat());
+        assert!(code == Some(1) && out.contains("gives a model that is not valid"), "{out}");
+    }
+
+    const FOLDS: &str = "
+import onnx
+from onnx import numpy_helper
+
+def rewrite(model):
+    graph = model.graph
+    if [node.op_type for node in graph.node] == ['Shape']:
+        dims = [dim.dim_value for dim in graph.input[0].type.tensor_type.shape.dim]
+        del graph.node[0].input[:], graph.node[0].attribute[:]
+        graph.node[0].op_type = 'Constant'
+        graph.node[0].attribute.append(onnx.helper.make_attribute('value_ints', dims))
+    return model
+";
+
+    /// A bound of Shape is forgotten, and an unknown dim is taken for 0. Below opset 12 there is no attribute of this name.
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn a_rewriter_that_folds_too_much_gives_other_elements() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "rewriter", &python(), FOLDS);
+        assert_eq!(judged(root.path(), "Shape@15 float[2]"), "agrees");
+        assert_eq!(judged(root.path(), "Shape@15 float[2]:input(symbolic)"), "WRONG gives other elements");
+        assert_eq!(judged(root.path(), "Shape@15 start=1 float[2,3]"), "WRONG gives other dims");
+        assert_eq!(judged(root.path(), "Shape@11 float[2]"), "WRONG gives a model that is not valid");
+    }
+
+    /// onnxruntime without optimization answers this model wrongly, or ends its process at it: no fault of a rewriter that changes
+    /// nothing.
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn what_onnxruntime_does_wrong_is_not_held_against_a_rewriter() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "rewriter", &python(), "rewrite = lambda model: model\n");
+        for (case, said) in [
+            ("Flatten@13 axis=2 float[1]", "agrees"),
+            (WRONG_ON_ONNXRUNTIME, "cannot be judged: the model before it was rewritten goes wrong in the same way"),
+            (FATAL_ON_ONNXRUNTIME, "agrees"),
+        ] {
+            let judgement = judged(root.path(), case);
+            assert!(judgement.contains(said) && !judgement.contains("WRONG"), "{case}: {judgement}");
+        }
+    }
+
+    const WRONG_ON_ONNXRUNTIME: &str = "Slice@26 float[1,1] int64[1]{1} int64[1]{2147483647} int64[1]{1} int64[1]{-1}";
+    const FATAL_ON_ONNXRUNTIME: &str = "Split@26 num_outputs=1 float[1] => 2";
+
+    /// The reference evaluator as a backend, which forgets the axis of Flatten where it is 0.
+    const BACKEND: &str = "
+import onnx.backend.base
+from onnx.reference import ReferenceEvaluator
+
+class Prepared(onnx.backend.base.BackendRep):
+    def __init__(self, model):
+        for node in model.graph.node:
+            if node.op_type == 'Flatten' and [attribute.i for attribute in node.attribute] == [0]:
+                del node.attribute[:]
+        self.session = ReferenceEvaluator(model)
+
+    def run(self, inputs, **kwargs):
+        return self.session.run(None, dict(zip(self.session.input_names, inputs)))
+
+class Backend(onnx.backend.base.Backend):
+    @classmethod
+    def prepare(cls, model, device='CPU', **kwargs):
+        super().prepare(model, device, **kwargs)
+        return Prepared(model)
+";
+
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn a_fault_in_a_backend_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "backend", &python(), BACKEND);
+        assert_eq!(judged(root.path(), "Flatten@13 axis=1 float[2,3]"), "agrees");
+        assert_eq!(judged(root.path(), "Flatten@13 axis=0 float[2,3]"), "WRONG gives other dims");
+        assert_eq!(judged(root.path(), "Reshape@13 string[2]{\"a\",\"b\"} int64[2]{2,1}"), "agrees");
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages onnx and opencv-python-headless"]
+    fn the_example_of_a_backend_runs_models_on_opencv() {
+        let root = tempfile::tempdir().unwrap();
+        let python = python::python(&["onnx==1.23.2", "opencv-python-headless==5.0.0.93"]);
+        write(root.path(), "backend", &python, include_str!("../examples/opencv_backend.py"));
+        assert_eq!(judged(root.path(), "Reshape@13 float[2,3] int64[2]{3,2}"), "agrees");
+        assert_eq!(judged(root.path(), "Flatten@13 axis=5 float[2]"), "agrees", "it is to be refused");
+        assert_eq!(judged(root.path(), "Identity@13 string[2]"), "unsupported lacks something");
+        let (_, out) = crosscheck(root.path(), &["runtimes"]);
+        assert!(out.lines().any(|line| line.contains("mine") && line.contains("5.0.0")), "{out}");
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of rewriters"]
+    fn every_known_issue_of_a_rewriter_still_shows_with_its_own_signature() {
+        let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
+        let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
+        for kind in packages().filter(|kind| kind.name != REFERENCE) {
+            let (code, out) = crosscheck(Path::new("."), &["runtimes", "install", kind.name]);
+            assert!(code == Some(0) && out.contains(&format!("{} {} is ready", kind.name, kind.version)), "{out}");
+            let rows = runtime::select(Some(kind.name)).unwrap();
+            let mut probe = Probe::new(runtime::open_apart(&rows, &limits).unwrap_or_else(|error| panic!("{error}")));
+            let there = ledger.known().filter(|known| known.variant.may_show_on(&rows[0].id));
+            let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
+            assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
+            assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
+        }
+    }
+}
