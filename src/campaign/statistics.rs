@@ -91,7 +91,7 @@ pub struct Statistics {
 pub struct Times {
     /// Drawing cases, and what the specification says of them.
     pub generating: Duration,
-    /// Making models of them, dividing what came of these, and comparing each part with the specification.
+    /// Making models of them, dividing the results of these, and comparing each part with the specification.
     pub modelling: Duration,
     /// By runtime.
     pub executing: Vec<Duration>,

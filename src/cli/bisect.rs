@@ -1,4 +1,4 @@
-//! `crosscheck bisect`: in which release of a runtime what came of a case changed.
+//! `crosscheck bisect`: in which release of a runtime the result of a case changed.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
 use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
 use crate::verdict::{Judgement, Mismatch};
 
-/// Say in which release of a runtime what came of a case changed
+/// Say in which release of a runtime the result of a case changed
 ///
 /// Releases are fetched as they are needed. If the case is that of a known issue of the ledger in this folder, its versions
 /// are written there.

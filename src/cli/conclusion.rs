@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// The least severe finding that is a failure [default: any new one]
     #[arg(long, value_name = "SEVERITY", value_parser = named::<Severity>())]
     fail_on: Option<Severity>,
-    /// The folder for what came of it: summary, findings, coverage, and the checkpoint
+    /// The folder for the results: summary, findings, coverage, and the checkpoint
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     pub(super) output: PathBuf,
 }

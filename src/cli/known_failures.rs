@@ -8,7 +8,7 @@ use super::FailureArguments;
 use crate::files::read_text;
 use crate::finding::{Came, Replay, Witness};
 
-/// What is known to fail, and what came of it.
+/// The cases that are known to fail, and their results.
 #[derive(Debug, Default)]
 pub(super) struct KnownFailures {
     file: PathBuf,

@@ -111,7 +111,7 @@ fn is_strings(output: &Tensor, shape: &[usize], elements: &[String]) -> bool {
 }
 
 {% endif %}
-/// Whether what came of the model is not what is expected.
+/// Whether the result of the model is not what is expected.
 fn wrong(result: &std::thread::Result<TractResult<Tensor>>) -> bool {
     match result {
 {% if acceptable|length == 1 %}
