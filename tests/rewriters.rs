@@ -25,10 +25,12 @@ fn write(folder: &Path, kind: &str, python: &Path, module: &str) {
 
 #[cfg(target_os = "linux")]
 mod wheels {
+    use std::process::Command;
+
     use onnx_crosscheck::finding::{Ledger, Probe};
-    use onnx_crosscheck::runtime::provision::ONNXRUNTIME_VERSION;
+    use onnx_crosscheck::runtime::provision::{self, ONNXRUNTIME_VERSION};
     use onnx_crosscheck::runtime::table::packages;
-    use onnx_crosscheck::runtime::{self, Limits, REFERENCE};
+    use onnx_crosscheck::runtime::{self, Kind, Limits, REFERENCE};
 
     use super::*;
 
@@ -151,6 +153,28 @@ class Backend(onnx.backend.base.Backend):
         assert_eq!(judged(root.path(), "Reshape@13 string[2]{\"a\",\"b\"} int64[2]{2,1}"), "agrees");
     }
 
+    /// The program of each report to a rewriter exits with 1 in its environment, and says what is wrong.
+    fn assert_programs_say_so(kind: &Kind) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().display().to_string();
+        let (code, out) = crosscheck(
+            Path::new("."),
+            &["report", "--to", kind.name, "--runtimes", &format!("in-house,{}", kind.name), "--output", &folder],
+        );
+        assert!(code == Some(0) || kind.known.is_empty(), "{out}");
+        let [interpreter, _] = provision::interpreter(kind.name, kind.version).unwrap();
+        for report in fs::read_dir(root.path()).unwrap().flatten() {
+            let program = report.path().join("repro.py");
+            let issue = fs::read_to_string(report.path().join("issue.md")).unwrap();
+            assert!(program.is_file() || issue.contains("There is no program: "), "{issue}");
+            if program.is_file() {
+                let output = Command::new(&interpreter).arg(&program).output().unwrap();
+                let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                assert!(output.status.code() == Some(1) && said.starts_with("WRONG: "), "{said}: {issue}");
+            }
+        }
+    }
+
     #[test]
     #[ignore = "wheels: the packages onnx and opencv-python-headless"]
     fn the_example_of_a_backend_runs_models_on_opencv() {
@@ -178,6 +202,7 @@ class Backend(onnx.backend.base.Backend):
             let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
             assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
             assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
+            assert_programs_say_so(kind);
         }
     }
 }

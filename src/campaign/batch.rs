@@ -14,7 +14,7 @@ use super::Trigger;
 use crate::case::{Features, Generated, Node, Value, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
-use crate::runtime::{Declaration, Execution, Gap, Outcome};
+use crate::runtime::{Declaration, Execution, Gap, Outcome, Rewriting};
 use crate::tensor::ElementType;
 use crate::verdict::Discrepancy;
 
@@ -131,11 +131,13 @@ impl Batch {
 }
 
 /// The execution of each of several parts of a model, which have so many outputs; the execution of the model if its outputs are
-/// not as many as theirs.
+/// not as many as theirs, or something is said of the model as a whole.
 pub(super) fn by_node(execution: Execution, outputs: &[usize]) -> Result<Vec<Execution>, Execution> {
     let all: usize = outputs.iter().sum();
     match execution {
-        Execution { outcome: Outcome::Answer(given), declared, .. } if given.len() == all => {
+        Execution { outcome: Outcome::Answer(given), declared, rewriting, .. }
+            if given.len() == all && rewriting.as_deref().is_none_or(Rewriting::is_faultless) =>
+        {
             let declared = declared.filter(|declared| declared.len() == all);
             let mut given = given.into_iter();
             let mut first = 0;
@@ -143,7 +145,8 @@ pub(super) fn by_node(execution: Execution, outputs: &[usize]) -> Result<Vec<Exe
                 let own = first..first + count;
                 first += count;
                 let declared: Arc<[Declaration]> = declared.as_ref().map_or_else(Arc::default, |all| all[own].into());
-                Execution::answer(given.by_ref().take(count).collect(), declared)
+                let answer = Execution::answer(given.by_ref().take(count).collect(), declared);
+                Execution { rewriting: rewriting.clone(), ..answer }
             };
             Ok(outputs.iter().map(execution).collect())
         }

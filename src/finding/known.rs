@@ -17,7 +17,7 @@ use crate::campaign::{Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::operator::ANY;
-use crate::runtime::{KINDS, RuntimeId, by_number};
+use crate::runtime::{RuntimeId, by_number, kinds};
 use crate::tensor::ElementType;
 use crate::verdict::Mismatch;
 
@@ -149,7 +149,8 @@ impl Ledger {
     /// # Errors
     /// If a file is damaged; the message names file and line.
     pub fn load() -> Result<Ledger, LedgerError> {
-        let built_in = KINDS.iter().map(|kind| (Path::new(FOLDER).join(format!("{}.toml", kind.name)), kind.known));
+        let built_in = kinds().filter(|kind| !kind.known.is_empty());
+        let built_in = built_in.map(|kind| (Path::new(FOLDER).join(format!("{}.toml", kind.name)), kind.known));
         let mut files: BTreeMap<PathBuf, &str> = built_in.collect();
         for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|ending| ending == "toml") {
@@ -448,7 +449,7 @@ fn unreadable(text: &str) -> Option<String> {
 
 /// The version under test of a runtime; empty if it is not built in.
 fn usual_version(runtime: &str) -> &'static str {
-    KINDS.iter().find(|kind| kind.name == runtime).map_or("", |kind| kind.version)
+    kinds().find(|kind| kind.name == runtime).map_or("", |kind| kind.version)
 }
 
 /// Whether an issue of a runtime is about this one, and was not fixed before its version. What no version is known to have fixed
@@ -721,7 +722,7 @@ mod tests {
 
     #[test]
     fn an_entry_explains_what_has_all_that_is_written_in_it() {
-        let built_in = KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().causes);
+        let built_in = kinds().flat_map(|kind| read(kind.name, kind.known).unwrap().causes);
         let ledger = Ledger { causes: built_in.collect() };
         let of = |id: &str| ledger.known().find(|known| known.variant.id == id).unwrap().variant;
         let on = |name: &str, version: &str| RuntimeId {
@@ -763,7 +764,7 @@ mod tests {
             assert_eq!(State::try_from(state.to_owned()).map(|state| state.to_string()), Ok(state.to_owned()));
         }
         assert!(State::try_from("closed".to_owned()).unwrap_err().contains("`will not be fixed`"));
-        for cause in KINDS.iter().flat_map(|kind| read(kind.name, kind.known).unwrap().causes) {
+        for cause in kinds().flat_map(|kind| read(kind.name, kind.known).unwrap().causes) {
             let usual = by_number(usual_version(cause.runtime_name()));
             let last = cause.variants.iter().map(|variant| by_number(&variant.last_version)).max().unwrap();
             let is_fixed = matches!(&cause.state, State::FixedIn(fixed) if by_number(fixed) > last);

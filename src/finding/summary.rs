@@ -103,7 +103,7 @@ struct RefusalsReport {
 
 #[derive(Debug, Serialize)]
 struct Tolerated {
-    /// The rule that leaves room, `nan-payload` or `removed-node`.
+    /// The rule that leaves room, `nan-payload`, `removed-node` or `rewritten-invalid`.
     reason: &'static str,
     count: u64,
 }

@@ -175,7 +175,7 @@ impl Folder {
     }
 }
 
-/// Writes the last run of a job in the layout, with the outputs that are to come of it if any are, each under the name of its
+/// Writes a job in the layout, with the outputs that are to come of it if any are, each under the name of its
 /// graph output.
 ///
 /// # Errors
@@ -189,14 +189,22 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     Ok(())
 }
 
-/// The model of a job and what its last run is fed, as files by their path.
+/// The folder of what a session is fed in a run before the last, the first of which is 0.
+pub fn before(run: usize) -> String {
+    format!("before_{run}")
+}
+
+/// The model of a job and what its runs are fed, as files by their path: the last as the layout has it, and those before it in folders of
+/// their own, see [`before`].
 ///
 /// # Errors
 /// If the model cannot be read.
 pub fn input_files(job: &Job) -> io::Result<Vec<(String, Vec<u8>)>> {
     let last = job.runs.len().saturating_sub(1);
     let model = (MODEL.to_owned(), job.model.bytes()?.into_owned());
-    Ok([model].into_iter().chain(numbered_files(&format!("{FIRST}/{INPUT}"), job.feeds(last))).collect())
+    let files = |folder: &str, run| numbered_files(&format!("{folder}/{INPUT}"), job.feeds(run)).collect::<Vec<_>>();
+    let earlier = (0..last).flat_map(|run| files(&before(run), run));
+    Ok([model].into_iter().chain(files(FIRST, last)).chain(earlier).collect())
 }
 
 /// Outputs that are to come of a job, as files in a folder, each under the name of its graph output.

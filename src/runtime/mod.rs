@@ -28,7 +28,7 @@ pub use caught::caught;
 pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Rewriting, Stage};
 pub use process::Limits;
-pub use python::{Package, REFERENCE, REFERENCE_VERSION};
+pub use python::{CHECKER_VERSION, Package, REFERENCE, REFERENCE_VERSION};
 pub use stop::Stop;
 pub use table::{Row, by_number, select};
 
@@ -235,7 +235,8 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     rows.iter().map(open_one).collect()
 }
 
-/// Opens runtimes in processes of their own, so that a crash, a hang or a job that exceeds a limit is what came of that job.
+/// Opens runtimes in processes of their own, so that a crash, a hang or a limit that is exceeded is the outcome of the job that
+/// caused it.
 ///
 /// # Errors
 /// If a runtime cannot be opened; the message says what to do.

@@ -37,6 +37,11 @@ pub struct Rewriting {
 }
 
 impl Rewriting {
+    /// Whether the model is as good as the one before.
+    pub fn is_faultless(&self) -> bool {
+        self.invalid.is_none() && self.interface.is_none() && self.is_as_before
+    }
+
     /// What is wrong with the model, in words; empty if nothing is.
     pub(super) fn words(&self) -> String {
         [&self.invalid, &self.interface].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")

@@ -22,16 +22,24 @@ pub const REFERENCE: &str = "onnx-reference";
 pub const REFERENCE_VERSION: &str = "1.22.0";
 
 /// What checks a model that was rewritten, and what runs it.
-const JUDGES: &[(&str, &str)] = &[("onnx", "1.23.2"), ("onnxruntime", ONNXRUNTIME_VERSION)];
+const JUDGES: &[(&str, &str)] = &[("onnx", CHECKER_VERSION), ("onnxruntime", ONNXRUNTIME_VERSION)];
+
+/// The release of the package `onnx` whose checker a rewritten model is held to.
+pub const CHECKER_VERSION: &str = "1.23.2";
 
 /// Every kind of which a row is a package or a module of Python. None takes part unless it is named.
 pub(super) static KINDS: [&Kind; 8] = [
     &package(REFERENCE, REFERENCE_VERSION, Package { name: "onnx", others: &[], program: EVALUATOR }, ""),
-    &rewriter("onnxoptimizer", "0.4.2", "onnxoptimizer", ""),
-    &rewriter("onnxscript", "0.7.2", "onnxscript", ""),
-    &rewriter("onnxsim", "0.8.1", "onnxsim", ""),
-    &rewriter("onnxslim", "0.1.98", "onnxslim", ""),
-    &rewriter("onnx-version-converter", "1.23.2", "onnx", ""),
+    &rewriter("onnxoptimizer", "0.4.2", "onnxoptimizer", include_str!("../../known/onnxoptimizer.toml")),
+    &rewriter("onnxscript", "0.7.2", "onnxscript", include_str!("../../known/onnxscript.toml")),
+    &rewriter("onnxsim", "0.8.1", "onnxsim", include_str!("../../known/onnxsim.toml")),
+    &rewriter("onnxslim", "0.1.98", "onnxslim", include_str!("../../known/onnxslim.toml")),
+    &rewriter(
+        "onnx-version-converter",
+        CHECKER_VERSION,
+        "onnx",
+        include_str!("../../known/onnx-version-converter.toml"),
+    ),
     &Kind { supply: Supply::Module(REWRITER), ..package("rewriter", "", NO_PACKAGE, "") },
     &Kind { supply: Supply::Module(BACKEND), ..package("backend", "", NO_PACKAGE, "") },
 ];

@@ -37,6 +37,8 @@ pub enum Tolerance {
     NanPayload,
     /// A node that must be refused was optimized away, and another configuration of the release gives no answer.
     Removed,
+    /// A model that is not valid was rewritten, which no text forbids.
+    Rewritten,
 }
 
 impl Tolerance {
@@ -46,6 +48,7 @@ impl Tolerance {
             Tolerance::Rule(rule) => rule.id(),
             Tolerance::NanPayload => "nan-payload",
             Tolerance::Removed => "removed-node",
+            Tolerance::Rewritten => "rewritten-invalid",
         }
     }
 
@@ -55,6 +58,7 @@ impl Tolerance {
             Tolerance::Rule(rule) => format!("the texts leave room ({rule})"),
             Tolerance::NanPayload => "the payload of a NaN is changed".to_owned(),
             Tolerance::Removed => "the node is optimized away, and another configuration gives no answer".to_owned(),
+            Tolerance::Rewritten => "the model is not valid before it is rewritten".to_owned(),
         }
     }
 }
@@ -179,7 +183,9 @@ fn judge_rewriting(expectation: &Expectation, judgement: Judgement, rewriting: &
         found.extend(own.into_iter().flatten());
         found.sort_unstable();
     }
+    let accepts = |found: &Discrepancy| matches!(found, Discrepancy::AcceptsInvalid | Discrepancy::AcceptsLeniently);
     match judgement {
+        Judgement::Wrong(found) if found.iter().all(accepts) => Judgement::Tolerated(Tolerance::Rewritten),
         _ if !found.is_empty() => Judgement::Wrong(found),
         Judgement::Wrong(_) => Judgement::Unsupported(Gap::Judge),
         other => other,
@@ -397,7 +403,9 @@ mod tests {
         );
         let reject = Expectation::Reject { rule: Rule::NEGATIVE_AXIS, lenient: None };
         let rewriting = Some(Box::new(Rewriting { invalid: Some("why".to_owned()), ..Rewriting::default() }));
-        assert_eq!(one(&reject, &Execution { rewriting, ..refusal() }), Judgement::Agrees, "it was invalid before");
+        let invalid = |execution: Execution| one(&reject, &Execution { rewriting: rewriting.clone(), ..execution });
+        assert_eq!(invalid(refusal()), Judgement::Agrees);
+        assert_eq!(invalid(answer(Tensor::scalar(1))), Judgement::Tolerated(Tolerance::Rewritten));
     }
 
     #[test]

@@ -186,6 +186,7 @@ impl Report {
             inexpressible => text.as_ref().err().map(ToString::to_string),
             notes => notes(&job),
             feeds => words::feeds(&job),
+            before => (0..job.runs.len().saturating_sub(1)).map(test_data::before).collect::<Vec<_>>(),
             variant => variant.as_ref().zip(variant_job.as_ref()).map(|(variant, job)| context! {
                 difference => words::difference(&case, variant), text => model_text(job).ok(),
             }),

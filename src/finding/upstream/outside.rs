@@ -7,8 +7,19 @@ use crate::runtime::REFERENCE;
 pub(super) enum Program {
     /// A script in Python that uses this package.
     Python(&'static str),
+    /// A script in Python that rewrites a model with a package.
+    Rewriter(Rewriter),
     /// A Cargo package that uses tract.
     Rust,
+}
+
+/// A package that rewrites models.
+#[derive(Clone, Copy)]
+pub(super) struct Rewriter {
+    pub package: &'static str,
+    pub module: &'static str,
+    /// The expression that rewrites `model`.
+    pub call: &'static str,
 }
 
 struct Outside {
@@ -24,7 +35,7 @@ struct Outside {
     program: Option<Program>,
 }
 
-const RUNTIMES: [Outside; 4] = [
+const RUNTIMES: [Outside; 9] = [
     Outside {
         name: "in-house",
         public_name: "onnx-crosscheck's own implementation of the operator documents",
@@ -61,7 +72,49 @@ const RUNTIMES: [Outside; 4] = [
         setup: plain,
         program: Some(Program::Python("onnx")),
     },
+    rewriter(
+        "onnxoptimizer",
+        "onnxoptimizer",
+        Rewriter { package: "onnxoptimizer", module: "onnxoptimizer", call: "onnxoptimizer.optimize(model)" },
+    ),
+    rewriter(
+        "onnxscript",
+        "onnxscript",
+        Rewriter {
+            package: "onnxscript",
+            module: "onnxscript.optimizer",
+            call: "onnxscript.optimizer.optimize(model)",
+        },
+    ),
+    rewriter(
+        "onnxsim",
+        "onnxsim",
+        Rewriter { package: "onnxsim", module: "onnxsim", call: "onnxsim.simplify(model)[0]" },
+    ),
+    rewriter(
+        "onnxslim",
+        "onnxslim",
+        Rewriter { package: "onnxslim", module: "onnxslim", call: "onnxslim.slim(model)" },
+    ),
+    rewriter(
+        "onnx-version-converter",
+        "onnx.version_converter",
+        Rewriter {
+            package: "onnx",
+            module: "onnx.version_converter",
+            call: "version_converter.convert_version(model, target(model))",
+        },
+    ),
 ];
+
+const fn rewriter(name: &'static str, public_name: &'static str, rewriter: Rewriter) -> Outside {
+    let program = Some(Program::Rewriter(rewriter));
+    Outside { name, public_name, package: " (the package of PyPI)", setup: run_on_onnxruntime, program }
+}
+
+fn run_on_onnxruntime(_: &str) -> String {
+    "what it gives is run on onnxruntime without optimization".to_owned()
+}
 
 fn of(name: &str) -> Option<&'static Outside> {
     RUNTIMES.iter().find(|runtime| runtime.name == name)

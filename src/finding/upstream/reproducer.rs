@@ -4,14 +4,15 @@ use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::outside::Program;
+use super::outside::{Program, Rewriter};
 use super::template::render;
 use super::{outside, words};
 use crate::case::{Case, Generated};
-use crate::model::{self, Job};
+use crate::model::{self, Job, test_data};
 use crate::operator::{Answer, Expectation};
-use crate::runtime::REFERENCE_VERSION;
 use crate::runtime::RuntimeId;
+use crate::runtime::provision::ONNXRUNTIME_VERSION;
+use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION};
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 
@@ -77,6 +78,7 @@ impl Reproducer<'_> {
                 "There is no program: the package of PyPI has no execution provider {provider}. `model.onnx` is to be run by hand."
             )),
             (Some(Program::Python(package)), None) => Ok(self.python(package)),
+            (Some(Program::Rewriter(rewriter)), _) => self.rewriter(rewriter),
             (Some(Program::Rust), _) => self.rust(),
             (None, _) => {
                 Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned())
@@ -121,7 +123,8 @@ impl Reproducer<'_> {
         let expression = &expression;
         let model = |folder: String, case: &Case| -> Result<Model, String> {
             let Job { inputs: names, runs, .. } = model::job(case, &case.tensors());
-            let inputs = runs[0].iter().map(expression).collect::<Result<_, _>>()?;
+            let last = runs.last().map_or(&[][..], Vec::as_slice);
+            let inputs = last.iter().map(expression).collect::<Result<_, _>>()?;
             Ok(Model { folder, names: names.iter().map(ToString::to_string).collect(), inputs })
         };
         let first = model(String::new(), &self.generated.case);
@@ -137,29 +140,80 @@ impl Reproducer<'_> {
         };
         let models = self.models(|_| Ok(String::new())).unwrap_or_default();
         let (acceptable, error_is_right) = self.acceptable();
-        let is_defined = matches!(self.generated.expectation, Expectation::Defined(_));
-        let files = (0..acceptable.len()).map(|index| {
-            if is_defined { format!("test_data_set_0/output_{}.pb", self.output) } else { acceptable_file(index) }
-        });
         let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
-        let tensors = self.generated.tensors.iter().chain(acceptable.iter().copied());
-        let is_foreign = tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type));
+        let is_foreign = self.is_foreign(&acceptable);
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
         let text = render(
             "repro.py",
             context! {
                 title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
                 levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
-                apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime",
-                acceptable => files.collect::<Vec<_>>(), expected => self.expected(),
+                apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime", before => self.before(),
+                acceptable => self.files(acceptable.len()), expected => self.expected(),
             },
         );
-        let in_files = !is_defined && self.check() == Check::Answer;
+        let in_files = !self.is_defined() && self.check() == Check::Answer;
         let acceptable = acceptable.into_iter().filter(|_| in_files).cloned().collect();
         Written { files: vec![("repro.py", text)], commands, acceptable }
     }
 
+    /// The folders of what the session is fed in runs before the one that is looked at.
+    fn before(&self) -> Vec<String> {
+        (0..self.generated.case.before.len()).map(test_data::before).collect()
+    }
+
+    fn rewriter(&self, Rewriter { package, module, call }: Rewriter) -> Result<Written, String> {
+        let models = self.models(|_| Ok(String::new()))?;
+        let (acceptable, error_is_right) = self.acceptable();
+        if self.is_foreign(&acceptable) {
+            return Err("There is no program: numpy has no type for the elements of a tensor.".to_owned());
+        }
+        if error_is_right && acceptable.is_empty() && !self.needs_a_process() {
+            return Err("There is no program: `model.onnx` is to be rewritten by hand.".to_owned());
+        }
+        let versions = [(package, self.version()), ("onnx", CHECKER_VERSION), ("onnxruntime", ONNXRUNTIME_VERSION)];
+        let versions = versions.iter().enumerate().filter(|(place, (name, _))| *place == 0 || *name != package);
+        let packages: Vec<String> = versions.map(|(_, (name, version))| format!("{name}=={version}")).collect();
+        let commands = vec![format!("pip install {}", packages.join(" ")), "python repro.py".to_owned()];
+        let text = render(
+            "rewrite.py",
+            context! {
+                title => self.title, package, module, call, commands => commands.clone(), models => Value::from(Serde(&models)),
+                output => self.output, apart => self.needs_a_process(), error_is_right, acceptable => self.files(acceptable.len()),
+                expected => self.expected(),
+            },
+        );
+        let acceptable = acceptable.into_iter().filter(|_| !self.is_defined()).cloned().collect();
+        Ok(Written { files: vec![("repro.py", text)], commands, acceptable })
+    }
+
+    /// Whether only one answer is right.
+    fn is_defined(&self) -> bool {
+        matches!(self.generated.expectation, Expectation::Defined(_))
+    }
+
+    /// The files of the outputs that are acceptable.
+    fn files(&self, count: usize) -> Vec<String> {
+        let file = |index| {
+            if self.is_defined() {
+                format!("test_data_set_0/output_{}.pb", self.output)
+            } else {
+                acceptable_file(index)
+            }
+        };
+        (0..count).map(file).collect()
+    }
+
+    /// Whether numpy lacks the type of a tensor.
+    fn is_foreign(&self, acceptable: &[&Tensor]) -> bool {
+        let tensors = self.generated.tensors.iter().chain(acceptable.iter().copied());
+        tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type))
+    }
+
     fn rust(&self) -> Result<Written, String> {
+        if !self.generated.case.before.is_empty() {
+            return Err("There is no program: what is wrong shows after runs with other inputs, by hand.".to_owned());
+        }
         let models = self.models(input_expression)?;
         let (acceptable, error_is_right) = self.acceptable();
         let acceptable: Vec<String> = acceptable.into_iter().map(comparison).collect::<Result<_, _>>()?;

@@ -8,7 +8,7 @@ use super::{outside, words};
 use crate::case::Case;
 use crate::finding::minimize::Sighting;
 use crate::finding::{Extent, Probe, Shown};
-use crate::operator::{Expectation, NEWEST_OPSET};
+use crate::operator::{Answer, Expectation, NEWEST_OPSET};
 use crate::runtime::{Execution, Outcome, Output, RuntimeId};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement, Mismatch};
@@ -36,9 +36,15 @@ impl Wrong {
         if let Some(place) = self.undeclared {
             return place;
         }
-        let (Outcome::Answer(given), Some(expected)) = (&self.execution.outcome, expectation.outputs()) else {
-            return 0;
+        // Where an error is right too, the answer that is right beside it.
+        let expected = match expectation {
+            Expectation::Unspecified { tolerated, .. } => tolerated.iter().find_map(|answer| match answer {
+                Answer::Outputs(outputs) => Some(&outputs[..]),
+                Answer::Refusal | Answer::Any => None,
+            }),
+            defined => defined.outputs(),
         };
+        let (Outcome::Answer(given), Some(expected)) = (&self.execution.outcome, expected) else { return 0 };
         let is_same = |(given, expected): (&Output, &Tensor)| given.native_type.is_none() && given.tensor == *expected;
         given.iter().zip(expected).position(|pair| !is_same(pair)).unwrap_or(0)
     }

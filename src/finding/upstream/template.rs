@@ -3,9 +3,10 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const TEMPLATES: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("issue.md", include_str!("templates/issue.md")),
     ("repro.py", include_str!("templates/repro.py")),
+    ("rewrite.py", include_str!("templates/rewrite.py")),
     ("main.rs", include_str!("templates/main.rs")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
 ];
@@ -31,7 +32,7 @@ pub(super) fn render(name: &str, context: Value) -> String {
     let text = template.render(context).unwrap_or_else(|error| panic!("{name}: {error:#}"));
     // Parts that are left out leave their empty lines behind.
     let mut kept = String::with_capacity(text.len());
-    let most = if name == "repro.py" { 2 } else { 1 };
+    let most = if ["repro.py", "rewrite.py"].contains(&name) { 2 } else { 1 };
     let mut empty = 0;
     for line in text.lines() {
         empty = if line.trim().is_empty() { empty + 1 } else { 0 };

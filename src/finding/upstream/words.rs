@@ -79,6 +79,16 @@ pub(super) fn did(execution: &Execution) -> String {
         nothing if nothing.is_empty() => "(no message)".to_owned(),
         words => code(&words),
     };
+    if let Some(rewriting) = execution.rewriting.as_deref() {
+        let faults = [("is not valid", &rewriting.invalid), ("is used otherwise", &rewriting.interface)];
+        let said = |(what, words): (&str, &Option<String>)| {
+            words.as_ref().map(|words| format!("gives a model that {what}: {}", code(&cut(words, LONGEST))))
+        };
+        let said: Vec<String> = faults.into_iter().filter_map(said).collect();
+        if !said.is_empty() {
+            return said.join(" and ");
+        }
+    }
     match &execution.outcome {
         Outcome::Answer(outputs) => {
             let words = outputs.iter().map(|output| match output.native_type {
@@ -164,7 +174,7 @@ pub(super) fn difference(case: &Case, other: &Case) -> String {
 
 /// What is fed to a model, a line each.
 pub(super) fn feeds(job: &Job) -> Vec<String> {
-    job.feeds(0).map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
+    job.feeds(job.runs.len().saturating_sub(1)).map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
 /// The operators that models are generated of.

@@ -36,7 +36,8 @@ REWRITERS = {
 # What a rewriter says when it lacks something; everything else is a refusal.
 GAPS = (
     *("NotImplementedError", "ImportError", "is higher than the checker's", "No Op registered for", "No Adapter"),
-    *("Unsupported version", "Could not find operator", "No schema registered for", "Field 'shape' of 'type' is required"),
+    *("no supported data type", "Unknown tensor data type", "Unsupported version", "Could not find operator"),
+    *("No schema registered for", "Field 'shape' of 'type' is required"),
 )
 
 
@@ -127,68 +128,85 @@ class Judge:
 
 
 def what_is_wrong(model):
+    """Why the checker refuses a model, with the names of the model in quotes; nothing if it does not."""
     try:
         checker.check_model(model)
     except Exception as error:
-        return f"the checker says: {error}"
+        graph = model.graph
+        named = [*graph.initializer, *graph.node, *graph.input, *graph.output]
+        names = {each.name for each in named} | {name for node in graph.node for name in [*node.input, *node.output]}
+        words = str(error).strip().splitlines()[0].split(" ")
+        return " ".join(f"'{word}'" if word in names else word for word in words)
     return None
 
 
 def changed(before, after, feeds):
-    """What is no longer as it was for whoever runs the model, in words; nothing if all is."""
+    """What is no longer as it was for whoever runs the model, in words, names in quotes; nothing if all is."""
     inputs = {value.name: value.type.tensor_type for value in after.graph.input}
     outputs = [value.name for value in after.graph.output]
     if [value.name for value in before.graph.output] != outputs:
-        return f"the outputs are {outputs}"
+        return f"the outputs have other names: '{', '.join(outputs)}'"
     for value in before.graph.input:
         if value.name not in feeds:
             continue
         if value.name not in inputs:
-            return f"the input {value.name} is gone"
+            return f"an input is gone: '{value.name}'"
         old, new = value.type.tensor_type, inputs[value.name]
         if old.elem_type != new.elem_type:
-            return f"the input {value.name} has another element type"
+            return f"an input has another element type: '{value.name}'"
         if not new.HasField("shape"):
             continue
         if old.HasField("shape") and len(old.shape.dim) != len(new.shape.dim):
-            return f"the input {value.name} has another rank"
+            return f"an input has another rank: '{value.name}'"
         known = [dim.dim_value if dim.HasField("dim_value") else None for dim in old.shape.dim]
         for place, dim in enumerate(new.shape.dim):
             if dim.HasField("dim_value") and (not known or dim.dim_value != known[place]):
-                return f"dim {place} of the input {value.name} is now declared as {dim.dim_value}"
+                return f"a dim of an input is fixed: '{value.name}, dim {place} is {dim.dim_value}'"
     initializers = {initializer.name for initializer in after.graph.initializer}
     added = set(inputs) - initializers - {value.name for value in before.graph.input}
-    return f"there are new inputs: {', '.join(sorted(added))}" if added else None
+    return f"there are new inputs: '{', '.join(sorted(added))}'" if added else None
 
 
-def rewrite_with(rewrite, judge):
-    last = (None, None, None)
+def evaluate_with(rewrite, judge):
+    @functools.lru_cache(maxsize=1)
+    def rewritten(text):
+        """The rewritten model, or the reply where there is none."""
+        try:
+            return rewrite(model_of(text)), None
+        except Exception as error:
+            return None, failed("load", error, GAPS)
+
+    def run(job, model, inputs):
+        """What onnxruntime does with the rewritten model, and whether it does the same with the model before."""
+        before = judge.reply(job)
+        if before is None:
+            return {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}, True
+        feeds = {name: text for name, text in job["feeds"].items() if name in inputs}
+        reply = judge.reply({"model": text_of(model), "feeds": feeds})
+        if reply is None:
+            return {"unsupported": "onnxruntime ends its process, or takes too long"}, False
+        if reply.get("outputs") == before.get("outputs"):
+            is_as_before = True
+        else:
+            # Memory that it never wrote is another each time, and no measure.
+            is_as_before = "outputs" in before and judge.reply(job) != before
+        if "refused" in reply:
+            reply["refused"] = f"onnxruntime refuses the rewritten model: {reply['refused']}"
+        return reply, is_as_before
 
     def evaluate(job):
-        nonlocal last
-        model = model_of(job["model"])
-        before = judge.reply(job)
-        if last[0] != job["model"]:
-            try:
-                last = (job["model"], rewrite(model_of(job["model"])), None)
-            except Exception as error:
-                last = (job["model"], None, failed("load", error, GAPS))
-        _, rewritten, refused = last
+        model, refused = rewritten(job["model"])
         if refused is not None:
             return refused
-        invalid = None if what_is_wrong(model) else what_is_wrong(rewritten)
-        interface = changed(model, rewritten, job["feeds"])
-        names = {value.name for value in rewritten.graph.input}
-        feeds = {name: text for name, text in job["feeds"].items() if name in names}
-        if before is None:
-            reply = {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}
-        else:
-            reply = judge.reply({"model": text_of(rewritten), "feeds": feeds})
-            reply = reply or {"unsupported": "onnxruntime ends its process, or takes too long"}
-            if "refused" in reply:
-                reply["refused"] = f"onnxruntime refuses the rewritten model: {reply['refused']}"
-        is_same = before is None or "unsupported" not in reply and before.get("outputs") == reply.get("outputs")
-        return {**reply, "rewriting": {"invalid": invalid, "interface": interface, "is_as_before": is_same}}
+        before = model_of(job["model"])
+        inputs = {value.name for value in model.graph.input}
+        defaults = {initializer.name for initializer in before.graph.initializer}
+        if any(name in defaults and name not in inputs for name in job["feeds"]):
+            return {"unsupported": "it takes an input that has a default for a constant"}
+        reply, is_as_before = run(job, model, inputs)
+        invalid = None if what_is_wrong(before) else what_is_wrong(model)
+        interface = changed(before, model, job["feeds"])
+        return {**reply, "rewriting": {"invalid": invalid, "interface": interface, "is_as_before": is_as_before}}
 
     return evaluate
 
@@ -220,4 +238,4 @@ if sys.argv[1] == JUDGE:
 else:
     rewrite, version = rewriter(sys.argv[1])
     warm_up(rewrite)
-    serve(version, rewrite_with(rewrite, Judge()))
+    serve(version, evaluate_with(rewrite, Judge()))

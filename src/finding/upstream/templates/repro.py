@@ -112,6 +112,17 @@ def run(folder, level):
     try:
 {% if package == "onnxruntime" %}
         session = onnxruntime.InferenceSession(str(HERE / folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+{% for before in before %}
+        try:
+            feeds_before = {name: load(f"{folder}{{ before }}/input_{k}.pb") for k, name in enumerate(FEEDS[folder])}
+{% if foreign %}
+            session.run_with_ort_values(None, {name: fed(tensor) for name, tensor in feeds_before.items()})
+{% else %}
+            session.run(None, feeds_before)
+{% endif %}
+        except Exception:
+            pass  # It is the run after it that is looked at.
+{% endfor %}
 {% if foreign %}
         feeds = {name: fed(tensor) for name, tensor in feeds.items()}
         output = read(session.run_with_ort_values(None, feeds)[{{ output }}])
