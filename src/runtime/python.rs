@@ -14,6 +14,7 @@ macro_rules! program {
 const EVALUATOR: &str = program!("reference.py");
 const REWRITER: &str = program!("rewriter.py");
 const BACKEND: &str = program!("backend.py");
+const OPENVINO: &str = program!("openvino.py");
 
 /// The kind of the reference evaluator of the package `onnx`.
 pub const REFERENCE: &str = "onnx-reference";
@@ -28,8 +29,14 @@ const JUDGES: &[(&str, &str)] = &[("onnx", CHECKER_VERSION), ("onnxruntime", ONN
 pub const CHECKER_VERSION: &str = "1.23.2";
 
 /// Every kind of which a row is a package or a module of Python. None takes part unless it is named.
-pub(super) static KINDS: [&Kind; 8] = [
+pub(super) static KINDS: [&Kind; 9] = [
     &package(REFERENCE, REFERENCE_VERSION, Package { name: "onnx", others: &[], program: EVALUATOR }, ""),
+    &package(
+        "openvino",
+        "2026.4.1",
+        Package { name: "openvino", others: &[("onnx", CHECKER_VERSION)], program: OPENVINO },
+        include_str!("../../known/openvino.toml"),
+    ),
     &rewriter("onnxoptimizer", "0.4.2", "onnxoptimizer", include_str!("../../known/onnxoptimizer.toml")),
     &rewriter("onnxscript", "0.7.2", "onnxscript", include_str!("../../known/onnxscript.toml")),
     &rewriter("onnxsim", "0.8.1", "onnxsim", include_str!("../../known/onnxsim.toml")),
