@@ -16,6 +16,24 @@ fn a_rewriter_that_is_not_installed_is_named_with_what_installs_it() {
     assert!(code == Some(2) && out.contains("`crosscheck runtimes install onnxsim@0.0.1` installs it"), "{out}");
 }
 
+/// Only on Linux a cache folder is named by this variable.
+#[cfg(target_os = "linux")]
+#[test]
+fn other_releases_that_are_installed_are_listed() {
+    let cache = tempfile::tempdir().unwrap();
+    for (folder, is_ready) in [("onnxsim-0.4.36", true), ("onnxslim-0.1.50", false)] {
+        let folder = cache.path().join("onnx-crosscheck").join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        if is_ready {
+            fs::write(folder.join("ready"), "onnxsim==0.4.36").unwrap();
+        }
+    }
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+    let output = command.arg("runtimes").env("XDG_CACHE_HOME", cache.path()).output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.contains("\nOther releases that are ready: onnxsim@0.4.36\n"), "{out}");
+}
+
 /// Writes a module of Python and its row, which is called `mine`.
 fn write(folder: &Path, kind: &str, python: &Path, module: &str) {
     fs::write(folder.join("mine.py"), module).unwrap();

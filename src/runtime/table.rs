@@ -392,14 +392,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_file_of_rows_is_said() {
-        let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.name).chain(["command"]).collect();
+        let kinds: Vec<&str> = KINDS.iter().copied().chain(others()).map(|kind| kind.name).collect();
         let kinds = format!("there are {}", kinds.join(", "));
         for (own, said) in [
             ("[[runtime]]\nname = 1\n", "line 2"),
             ("[[runtime]]\nname = \"a\"\nkind = \"tract\"\nconfig = 1\n", "line 4"),
             ("[[runtime]]\nname = \"a b\"\nkind = \"tract\"\n", "a name is made of"),
             ("[[runtime]]\nname = \"a\"\nkind = \"trakt\"\n", &kinds),
-            ("[[runtime]]\nname = \"a\"\nkind = \"command\"\n", "`command`, the program"),
+            ("[[runtime]]\nname = \"a\"\nkind = \"command\"\n", "has a `command`: the program"),
             ("[[runtime]]\nname = \"a\"\nkind = \"onnxruntime\"\nversion = \"1.17.0\"\n", "can be loaded is 1.20.0"),
             ("[[runtime]]\nname = \"a\"\nkind = \"tract\"\nlibrary = \"x\"\n", "does not load a library"),
         ] {

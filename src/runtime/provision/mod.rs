@@ -19,6 +19,7 @@ pub use onnxruntime::{
 pub use package::{install_package, interpreter};
 pub use worker::{build_worker, worker};
 
+use super::table::packages;
 use super::{Kind, Supply, by_number};
 
 /// Why the code of a runtime cannot be had. Each says what to do.
@@ -117,7 +118,11 @@ pub fn other_releases() -> Result<Vec<String>, ProvisionError> {
         let (kind, version) = name.strip_suffix(std::env::consts::EXE_SUFFIX)?.split_once('-')?;
         Some(format!("{kind}@{version}"))
     });
-    Ok(libraries.chain(workers).collect())
+    let packages = packages().flat_map(|kind| {
+        let there = package::installed(kind.name).unwrap_or_default().into_iter();
+        there.filter(|version| version != kind.version).map(|version| format!("{}@{version}", kind.name))
+    });
+    Ok(libraries.chain(workers).chain(packages).collect())
 }
 
 /// The names in a folder, sorted; none if there is no such folder.

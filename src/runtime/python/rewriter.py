@@ -13,7 +13,7 @@ import time
 from onnx import checker
 
 JUDGE = "--judge"
-TIME_LIMIT = 0.5  # seconds for a run of onnxruntime
+TIME_LIMIT = 0.5  # seconds for a run of onnxruntime, and a second for each million characters of a job
 MEMORY_LIMIT = 4 << 30  # bytes for its process
 
 
@@ -100,31 +100,38 @@ class Judge:
     """onnxruntime without optimization, in a process of its own: this program again, with another argument."""
 
     def __init__(self):
+        self.start()
+
+    def start(self):
         command = [sys.executable, *sys.orig_argv[1:3], JUDGE]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
         self.lines = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
-        self.lines.get()
-
-    def read(self):
-        for line in self.process.stdout:
-            self.lines.put(line)
-        self.lines.put("")
+        threading.Thread(target=read_lines, args=(self.process.stdout, self.lines), daemon=True).start()
+        if not self.lines.get():
+            raise RuntimeError("onnxruntime cannot be started: is the package installed?")
 
     def reply(self, job):
         """What it does with a job; nothing if it ends its process, or takes too long."""
+        text = json.dumps(job)
         try:
-            self.process.stdin.write(json.dumps(job) + "\n")
+            self.process.stdin.write(text + "\n")
             self.process.stdin.flush()
-            line = self.lines.get(timeout=TIME_LIMIT)
+            line = self.lines.get(timeout=TIME_LIMIT + len(text) / 1e6)
         except (OSError, queue.Empty):
             line = ""
         if line:
             return json.loads(line)
         self.process.kill()
         self.process.wait()
-        self.__init__()
+        self.start()
         return None
+
+
+def read_lines(of, lines):
+    """Puts each line of a file into a queue, and an empty one at its end."""
+    for line in of:
+        lines.put(line)
+    lines.put("")
 
 
 def what_is_wrong(model):
@@ -135,7 +142,7 @@ def what_is_wrong(model):
         graph = model.graph
         named = [*graph.initializer, *graph.node, *graph.input, *graph.output]
         names = {each.name for each in named} | {name for node in graph.node for name in [*node.input, *node.output]}
-        words = str(error).strip().splitlines()[0].split(" ")
+        words = f"{error} ".splitlines()[0].strip().split(" ")
         return " ".join(f"'{word}'" if word in names else word for word in words)
     return None
 
