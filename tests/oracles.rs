@@ -80,9 +80,13 @@ impl Campaign {
     }
 }
 
+/// What only a rewriter can do: tests/rewriters.rs plants it in rewriters.
+const OF_REWRITERS: [Discrepancy; 2] = [Discrepancy::InvalidModel, Discrepancy::ChangedInterface];
+
 #[test]
 fn every_discrepancy_is_found_where_its_fault_is_planted_and_no_other_is() {
-    let kinds = Discrepancy::VARIANTS.iter().map(|discrepancy| discrepancy.id());
+    let planted = Discrepancy::VARIANTS.iter().filter(|discrepancy| !OF_REWRITERS.contains(discrepancy));
+    let kinds = planted.map(|discrepancy| discrepancy.id());
     let rows = kinds.map(|kind| (kind, BTreeSet::from([kind]))).chain(NO_FINDING.map(|name| (name, BTreeSet::new())));
     let wrong = rows.filter_map(|(name, kinds)| {
         let campaign = Campaign::run(name);
