@@ -48,12 +48,12 @@ mod wheels {
     use onnx_crosscheck::finding::{Ledger, Probe};
     use onnx_crosscheck::runtime::provision::{self, ONNXRUNTIME_VERSION};
     use onnx_crosscheck::runtime::table::packages;
-    use onnx_crosscheck::runtime::{self, Kind, Limits, REFERENCE};
+    use onnx_crosscheck::runtime::{self, CHECKER_VERSION, Kind, Limits, REFERENCE};
 
     use super::*;
 
     fn python() -> std::path::PathBuf {
-        python::python(&["onnx==1.23.2", &format!("onnxruntime=={ONNXRUNTIME_VERSION}")])
+        python::python(&[&format!("onnx=={CHECKER_VERSION}"), &format!("onnxruntime=={ONNXRUNTIME_VERSION}")])
     }
 
     /// What is said of `mine` on a case.
@@ -95,7 +95,6 @@ def rewrite(model):
 
     const FOLDS: &str = "
 import onnx
-from onnx import numpy_helper
 
 def rewrite(model):
     graph = model.graph
@@ -197,7 +196,7 @@ class Backend(onnx.backend.base.Backend):
     #[ignore = "wheels: the packages onnx and opencv-python-headless"]
     fn the_example_of_a_backend_runs_models_on_opencv() {
         let root = tempfile::tempdir().unwrap();
-        let python = python::python(&["onnx==1.23.2", "opencv-python-headless==5.0.0.93"]);
+        let python = python::python(&[&format!("onnx=={CHECKER_VERSION}"), "opencv-python-headless==5.0.0.93"]);
         write(root.path(), "backend", &python, include_str!("../examples/opencv_backend.py"));
         assert_eq!(judged(root.path(), "Reshape@13 float[2,3] int64[2]{3,2}"), "agrees");
         assert_eq!(judged(root.path(), "Flatten@13 axis=5 float[2]"), "agrees", "it is to be refused");

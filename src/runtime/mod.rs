@@ -49,7 +49,7 @@ fn others() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// Every runtime kind that can be named.
-pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
     #[cfg(any(test, feature = "planted"))]
     let planted = [&planted::KIND];
     #[cfg(not(any(test, feature = "planted")))]

@@ -47,8 +47,8 @@ pub(super) static KINDS: [&Kind; 9] = [
         "onnx",
         include_str!("../../known/onnx-version-converter.toml"),
     ),
-    &Kind { supply: Supply::Module(REWRITER), ..package("rewriter", "", NO_PACKAGE, "") },
-    &Kind { supply: Supply::Module(BACKEND), ..package("backend", "", NO_PACKAGE, "") },
+    &kind("rewriter", "", Supply::Module(REWRITER), ""),
+    &kind("backend", "", Supply::Module(BACKEND), ""),
 ];
 
 /// A package of the Python package index.
@@ -62,19 +62,21 @@ pub struct Package {
     pub program: &'static str,
 }
 
-const NO_PACKAGE: Package = Package { name: "", others: &[], program: "" };
-
-const fn package(name: &'static str, version: &'static str, package: Package, known: &'static str) -> Kind {
+const fn kind(name: &'static str, version: &'static str, supply: Supply, known: &'static str) -> Kind {
     Kind {
         name,
         version,
         configurations: &[""],
         stages: &[],
         passes: &[],
-        supply: Supply::Package(package),
+        supply,
         known,
         open: |row| Ok(Box::new(command::start(row, &Limits::default())?.ready()?)),
     }
+}
+
+const fn package(name: &'static str, version: &'static str, package: Package, known: &'static str) -> Kind {
+    kind(name, version, Supply::Package(package), known)
 }
 
 /// A package that rewrites models; what it gives is run on onnxruntime.

@@ -110,11 +110,7 @@ impl Row {
             },
             (Supply::Package(_), _) => match provision::interpreter(kind.name, &self.id.version) {
                 Ok([_, ready]) => {
-                    let release = if self.id.version == kind.version {
-                        kind.name.to_owned()
-                    } else {
-                        format!("{}@{}", kind.name, self.id.version)
-                    };
+                    let release = RuntimeId { name: kind.name.to_owned(), ..self.id.clone() }.release();
                     let install = format!("it is not installed: `crosscheck runtimes install {release}` installs it");
                     is_file(&ready, State::NotAvailable(install))
                 }
@@ -186,7 +182,7 @@ impl Entry {
     }
 }
 
-/// The row of the reference evaluator of the `onnx` package. It is a witness like any other.
+/// The row of the reference evaluator of the `onnx` package. It is under test as any runtime is.
 pub fn reference() -> Option<Row> {
     packages().find(|kind| kind.name == REFERENCE).and_then(|kind| rows_of(kind).pop())
 }

@@ -148,7 +148,7 @@ impl Reproducer<'_> {
             context! {
                 title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
                 levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
-                apart => self.needs_a_process(), foreign => is_foreign && package == "onnxruntime", before => self.before(),
+                apart => self.needs_a_process(), limit => 5, foreign => is_foreign && package == "onnxruntime", before => self.before(),
                 acceptable => self.files(acceptable.len()), expected => self.expected(),
             },
         );
@@ -179,7 +179,7 @@ impl Reproducer<'_> {
             "rewrite.py",
             context! {
                 title => self.title, package, module, call, commands => commands.clone(), models => Value::from(Serde(&models)),
-                output => self.output, apart => self.needs_a_process(), error_is_right, acceptable => self.files(acceptable.len()),
+                output => self.output, apart => self.needs_a_process(), limit => 60, error_is_right, acceptable => self.files(acceptable.len()),
                 expected => self.expected(),
             },
         );

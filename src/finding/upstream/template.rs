@@ -3,10 +3,12 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 6] = [
     ("issue.md", include_str!("templates/issue.md")),
     ("repro.py", include_str!("templates/repro.py")),
     ("rewrite.py", include_str!("templates/rewrite.py")),
+    // The end of both scripts.
+    ("end.py", include_str!("templates/end.py")),
     ("main.rs", include_str!("templates/main.rs")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
 ];
