@@ -71,6 +71,26 @@ fn where_all_agree_nothing_is_wrong() {
 }
 
 #[test]
+fn a_crash_that_comes_and_goes_is_no_other_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = model("Flatten@21 float[2,3]").encode_to_vec();
+    let (code, out) = run(folder.path(), &bytes, &["--runtimes", "in-house,planted/crashes-at-times"]);
+    assert_eq!(code, Some(1), "{out}");
+    for said in [
+        "FAILS at times: it is aborted",
+        "planted/crashes-at-times 0 is not deterministic: with the same model and inputs, some runs give an answer, and in others it is aborted.",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    assert!(!out.contains("DIFFERS") && !out.contains("Nothing differs"), "{out}");
+    let (code, out) = run(folder.path(), &bytes, &["--runtimes", "in-house,planted/differs-at-times"]);
+    assert!(code == Some(1) && out.contains("DIFFERS from itself") && !out.contains("FAILS"), "{out}");
+    let bytes = model("Flatten@21 float[0,3]").encode_to_vec();
+    let (code, out) = run(folder.path(), &bytes, &["--runtimes", "in-house,planted/panic"]);
+    assert!(code == Some(1) && out.contains("FAILS: it ") && !out.contains("deterministic"), "{out}");
+}
+
+#[test]
 fn a_file_that_cannot_be_right_is_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let whole = model(CHAIN);

@@ -86,13 +86,28 @@ const LARGE: u64 = 256 << 20;
 
 /// What a runtime did with a model that was fed once.
 struct Seen {
+    /// The first that is an answer, if there is one.
     execution: Execution,
-    /// How far apart the results of its runs are.
+    /// One without an answer, where another run gave one.
+    failure: Option<Execution>,
+    /// How far apart its answers are.
     spread: Spread,
     /// To load the model and to run it once; none if it gave no answer.
     time: Option<Duration>,
     /// The most memory that its process has taken so far, in bytes.
     memory: Option<u64>,
+}
+
+impl Seen {
+    /// Whether all runs gave the same.
+    fn is_steady(&self) -> bool {
+        self.failure.is_none() && self.spread.is_close
+    }
+
+    /// What it says of a run without an answer; empty if there is none.
+    fn message(&self) -> &str {
+        &self.failure.as_ref().unwrap_or(&self.execution).message
+    }
 }
 
 /// What all runtimes did with a model that was fed once.
@@ -136,14 +151,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 
     text::results(&runtimes.ids, &trials, &mut out)?;
     let worked_on = worked_on(&runtimes.ids, &trials);
-    let wanders = text::wanderers(&runtimes.ids, &trials, &mut out)?;
+    let is_unsteady = text::unsteady(&runtimes.ids, &trials, &mut out)?;
     if worked_on.is_empty() {
         let answered = |seen: &Seen| matches!(seen.execution.outcome, Outcome::Answer(_));
         if !trials.iter().flat_map(|trial| &trial.seen).any(answered) {
             let hint = "if that is for what it is fed, give its inputs with --feed, or its dims with --dim";
             anyhow::bail!("no runtime runs this model{}: {hint}", text::own_operators(&network));
         }
-        if wanders {
+        if is_unsteady {
             return Ok(Ending::Finding);
         }
         writeln!(out, "Nothing differs: every runtime that runs the model gives the same, within the tolerance.")?;
@@ -168,7 +183,7 @@ fn worked_on<'a>(ids: &[RuntimeId], trials: &'a [Trial]) -> Vec<(&'a Trial, &'a 
     let mut known: Vec<(String, bool)> = Vec::new();
     let doubts = trials.iter().flat_map(|trial| trial.doubts.iter().map(move |doubt| (trial, doubt)));
     let mut first: Vec<(&Trial, &Doubt)> =
-        doubts.filter(|(trial, doubt)| trial.seen[doubt.runtime].spread.is_close).collect();
+        doubts.filter(|(trial, doubt)| trial.seen[doubt.runtime].is_steady()).collect();
     first.retain(|(_, doubt)| {
         let key = (ids[doubt.runtime].release(), doubt.output.is_some());
         let is_new = !known.contains(&key);
@@ -390,23 +405,27 @@ fn given_sizes(arguments: &Arguments, sizes: &Sizes) -> bool {
     arguments.dim.iter().any(|(symbol, asked)| sizes.0.get(symbol).is_some_and(|size| asked.contains(size)))
 }
 
-/// Loads the model twice, and runs it several times.
+/// Loads the model twice, and runs it several times. What a runtime lacks it lacks again, and what takes all of its time or memory is
+/// not done twice.
 fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[usize], relative: Option<f64>) -> Seen {
     let mut all = executions(runtime, &job(network.untouched(), feeds, RUNS));
+    let is_answer = |execution: &Execution| matches!(execution.outcome, Outcome::Answer(_));
     let mut time = None;
-    if matches!(all.last().map(|last| &last.outcome), Some(Outcome::Answer(_))) {
+    let last = all.last().map(|last| &last.outcome);
+    if !matches!(last, None | Some(Outcome::Unsupported(_) | Outcome::TimedOut | Outcome::OutOfMemory)) {
         let began = Instant::now();
         all.extend(executions(runtime, &job(network.untouched(), feeds, 1)));
-        time = Some(began.elapsed());
+        time = all.last().filter(|last| is_answer(last)).map(|_| began.elapsed());
     }
     let no_answer = || Execution::without_answer(Outcome::Unsupported(Gap::Process), "it was stopped".to_owned());
     let spread = spread(all.iter().map(|execution| &execution.outcome), depths, relative);
-    Seen {
-        spread,
-        time,
-        memory: runtime.peak_memory(),
-        execution: if time.is_some() { all.swap_remove(0) } else { all.pop().unwrap_or_else(no_answer) },
-    }
+    let (answers, failures): (Vec<Execution>, Vec<Execution>) = all.into_iter().partition(is_answer);
+    let (answer, failure) = (answers.into_iter().next(), failures.into_iter().next());
+    let (execution, failure) = match answer {
+        Some(answer) => (answer, failure),
+        None => (failure.unwrap_or_else(no_answer), None),
+    };
+    Seen { execution, failure, spread, time, memory: runtime.peak_memory() }
 }
 
 /// What to look for.

@@ -181,7 +181,7 @@ impl Agreement {
     }
 }
 
-/// How far the outcomes of one model that is fed the same are apart: 0 if they are equal.
+/// How far the answers to one model that is fed the same are apart: 0 if they are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub distance: f64,
@@ -189,20 +189,16 @@ pub struct Spread {
     pub is_close: bool,
 }
 
-/// How far outcomes are apart from the first of them. One that is no answer is infinitely far from one that is.
+/// How far answers are apart from the first of them. Outcomes without an answer are left out.
 pub fn spread<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, depths: &[usize], relative: Option<f64>) -> Spread {
-    let mut outcomes = outcomes.into_iter();
+    let mut answers = outcomes.into_iter().filter_map(|outcome| match outcome {
+        Outcome::Answer(outputs) => Some(outputs),
+        _ => None,
+    });
     let mut widest = Spread { distance: 0.0, is_close: true };
-    let Some(first) = outcomes.next() else { return widest };
-    for other in outcomes {
-        let own = match (first, other) {
-            (Outcome::Answer(expected), Outcome::Answer(actual)) => {
-                let furthest = furthest(expected, actual, depths, relative);
-                Spread { distance: furthest.distance, is_close: furthest.is_close }
-            }
-            _ if first == other => continue,
-            _ => Spread { distance: f64::INFINITY, is_close: false },
-        };
+    let Some(first) = answers.next() else { return widest };
+    for other in answers {
+        let own = furthest(first, other, depths, relative);
         widest = Spread { distance: widest.distance.max(own.distance), is_close: widest.is_close && own.is_close };
     }
     widest

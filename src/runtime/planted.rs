@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prost::Message;
 
@@ -49,6 +50,8 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("short-shape", &[short_shape]),
     ("hangs", &[hang_on_uint2]),
     ("hangs-often", &[hang_on_flatten]),
+    ("crashes-at-times", &[abort_on_third_flatten]),
+    ("differs-at-times", &[wrong_on_third_flatten]),
     (
         "fatal",
         &[
@@ -480,6 +483,27 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
 /// Whether the model is of an operator and the data is such.
 fn is_with_data(job: &Job, operator: &str, holds: impl Fn(&Tensor) -> bool) -> bool {
     is(job, operator) && job.feeds(0).next().is_some_and(|(name, fed)| !name.ends_with("shape") && holds(fed))
+}
+
+/// Whether it is the third Flatten of a process.
+fn is_third_flatten(job: &Job) -> bool {
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
+    is(job, "Flatten") && SEEN.fetch_add(1, Ordering::Relaxed) == 2
+}
+
+/// The third Flatten of a process aborts.
+fn abort_on_third_flatten(job: &Job, _: &mut Execution) {
+    if is_third_flatten(job) {
+        std::process::abort();
+    }
+}
+
+/// The third Flatten of a process has other bits.
+fn wrong_on_third_flatten(job: &Job, execution: &mut Execution) {
+    if is_third_flatten(job) {
+        let flipped = answer(execution).and_then(|tensor| with_bits(tensor, |_, bits| !bits));
+        give(execution, flipped);
+    }
 }
 
 /// Flatten of more than three dims aborts.

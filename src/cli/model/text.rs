@@ -79,20 +79,23 @@ fn rounded(time: Duration) -> String {
 
 /// The result of one runtime.
 fn cell(place: usize, trial: &Trial) -> String {
-    let Seen { execution, spread, .. } = &trial.seen[place];
+    let Seen { execution, failure, spread, .. } = &trial.seen[place];
     let doubt = trial.doubts.iter().find(|doubt| doubt.runtime == place);
     let distance = trial
         .agreement
         .groups
         .first()
         .and_then(|group| group.members.iter().position(|&member| member == place).map(|at| group.distances[at]));
+    if let Some(failure) = failure {
+        return format!("FAILS at times: it {}", failing(&failure.outcome));
+    }
     match (&execution.outcome, doubt, distance) {
         _ if !spread.is_close => "DIFFERS from itself".to_owned(),
         (Outcome::Answer(_), Some(Doubt { output: Some((_, distance)), .. }), _) => far("DIFFERS", *distance),
         (Outcome::Answer(_), _, Some(distance)) if distance > 0.0 => format!("agrees within {distance:.0e}"),
         (Outcome::Answer(_), ..) => "agrees".to_owned(),
         (Outcome::Unsupported(_), ..) => "unsupported".to_owned(),
-        (outcome, ..) => format!("FAILS: it {}", failure(outcome)),
+        (outcome, ..) => format!("FAILS: it {}", failing(outcome)),
     }
 }
 
@@ -105,9 +108,9 @@ fn far(word: &str, distance: f64) -> String {
 fn said(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<()> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (place, id) in ids.iter().enumerate().filter(|(place, _)| takes_part(*place, ids, trials)) {
-        let mut executions = trials.iter().map(|trial| &trial.seen[place].execution);
-        if let Some(execution) = executions.find(|execution| !execution.message.is_empty()) {
-            let words = cut(&execution.message, MOST_WORDS);
+        let mut messages = trials.iter().map(|trial| trial.seen[place].message());
+        if let Some(message) = messages.find(|message| !message.is_empty()) {
+            let words = cut(message, MOST_WORDS);
             match all.iter_mut().find(|(other, _)| *other == words) {
                 Some((_, names)) => names.push(id.to_string()),
                 None => all.push((words, vec![id.to_string()])),
@@ -120,23 +123,27 @@ fn said(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<
     if all.is_empty() { Ok(()) } else { writeln!(to) }
 }
 
-/// Says which runtimes give another result from run to run. Whether there is one.
-pub(super) fn wanderers(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<bool> {
+/// Says which runtimes do another thing from run to run. Whether there is one.
+pub(super) fn unsteady(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<bool> {
     let mut some = false;
     for (place, id) in ids.iter().enumerate() {
-        if let Some(trial) = trials.iter().find(|trial| !trial.seen[place].spread.is_close) {
-            let distance = trial.seen[place].spread.distance;
-            let far =
-                if distance.is_finite() { format!(" by {distance:.0e} of its largest number") } else { String::new() };
-            writeln!(
-                to,
-                "{} is not deterministic{}: with the same model and inputs, its results differ{far}. It was run {} times, and loaded twice.",
-                id.with_version(),
-                at(trial),
-                super::RUNS + 1
-            )?;
-            some = true;
-        }
+        let Some(trial) = trials.iter().find(|trial| !trial.seen[place].is_steady()) else { continue };
+        let Seen { failure, spread, .. } = &trial.seen[place];
+        let what = match failure {
+            Some(failure) => format!("some runs give an answer, and in others it {}", failing(&failure.outcome)),
+            None if spread.distance.is_finite() => {
+                format!("its results differ by {:.0e} of its largest number", spread.distance)
+            }
+            None => "its results differ".to_owned(),
+        };
+        writeln!(
+            to,
+            "{} is not deterministic{}: with the same model and inputs, {what}. It was run up to {} times, and loaded twice.",
+            id.with_version(),
+            at(trial),
+            super::RUNS + 1
+        )?;
+        some = true;
     }
     if some {
         writeln!(to)?;
@@ -168,7 +175,7 @@ pub(super) fn accuse(
         writeln!(to, "{id} differs from {reference} in the output `{name}`{}: {far}.", at(trial))?;
     } else {
         let outcome = &trial.seen[doubt.runtime].execution.outcome;
-        writeln!(to, "{id} gives no answer{}: it {}.", at(trial), failure(outcome))?;
+        writeln!(to, "{id} gives no answer{}: it {}.", at(trial), failing(outcome))?;
     }
     writeln!(to, "  {}", why(doubt))
 }
@@ -191,7 +198,7 @@ fn why(doubt: &Doubt) -> &'static str {
 }
 
 /// What a runtime does instead of an answer.
-fn failure(outcome: &Outcome) -> &'static str {
+fn failing(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Unclassified { stage: Stage::Load } => "fails when it loads the model",
         Outcome::Unclassified { stage: Stage::Run } => "fails when it runs the model",
@@ -271,7 +278,7 @@ fn of_found(
         Outcome::Answer(outputs) => {
             writeln!(to, "    {id}: {}", list(outputs.iter().map(|output| &output.tensor).collect()))
         }
-        outcome => writeln!(to, "    {id} {}: {}", failure(outcome), cut(&found.actual.message, MOST_WORDS)),
+        outcome => writeln!(to, "    {id} {}: {}", failing(outcome), cut(&found.actual.message, MOST_WORDS)),
     }
 }
 
