@@ -28,7 +28,7 @@ const NEW: &str = "checkpoint.json.new";
 const LOCK: &str = "checkpoint.lock";
 
 /// What stands before the checksum of the campaigns, with the number of this format, and what stands between the two.
-const HEAD: (&str, &str) = (r#"{"format":1,"sha256":""#, r#"","campaigns":"#);
+const HEAD: (&str, &str) = (r#"{"format":2,"sha256":""#, r#"","campaigns":"#);
 
 /// At least so long after the file was written it is written again.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -324,12 +324,14 @@ impl Checkpoint {
         self.write()
     }
 
-    /// Writes the CPU time that the campaign took since it was begun or gone on with, and whether it was brought to its end.
+    /// Writes the CPU time that the campaign took since it was begun or gone on with, the time now since 1970-01-01, and whether it was
+    /// brought to its end.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn end(mut self, cpu: Duration, is_whole: bool) -> Result<(), CheckpointError> {
+    pub fn end(mut self, cpu: Duration, now: Duration, is_whole: bool) -> Result<(), CheckpointError> {
         self.kept.statistics.times.cpu += cpu;
+        self.kept.statistics.times.ended = now;
         self.kept.has_ended = is_whole;
         self.write()
     }

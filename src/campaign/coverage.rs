@@ -1,29 +1,34 @@
 //! Which part of the input space was reached: each cell (operator version and element type), each rule in each wiring, and
 //! what graphs are made of, by runtime.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use serde::{Deserialize, Serialize};
 
 use super::Pairs;
-use super::examine::Examination;
+use super::examine::{Examination, Fault};
 use crate::case::pattern::{self, PATTERNS, PatternId};
 use crate::case::{Call, Case, Edge, Generated, Shown, Wiring};
 use crate::operator::{self, OPERATORS, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Judgement, sentences};
+use crate::verdict::{Discrepancy, Judgement, Severity, sentences};
 
 /// What was reached, counted while a campaign runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
     #[serde(with = "Pairs")]
-    cells: BTreeMap<Cell, CellCoverage>,
+    cells: BTreeMap<Cell, Reached>,
     #[serde(with = "Pairs")]
     rules: BTreeMap<(Option<Rule>, usize), Row>,
+    /// Patterns and declarations: each graph has one at least.
     #[serde(with = "Pairs")]
-    graphs: BTreeMap<Part, Row>,
+    graphs: BTreeMap<Part, Reached>,
+    /// Of these there are a thousand.
+    #[serde(with = "Pairs")]
+    edges: BTreeMap<Part, Row>,
 }
 
 /// Something that graphs are made of.
@@ -112,14 +117,25 @@ struct Cell {
     element_type: ElementType,
 }
 
+/// The cases of a cell, or with a part of graphs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct CellCoverage {
+struct Reached {
     runtimes: Row,
     /// The shortest case.
     sample: String,
-    /// What went wrong, by the place of the runtime, each with the shortest case.
+    /// What went wrong, each with the shortest case.
     #[serde(with = "Pairs")]
-    findings: BTreeMap<(usize, Vec<Discrepancy>), String>,
+    wrong: BTreeMap<Wrong, String>,
+}
+
+/// What a runtime does wrong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Wrong {
+    /// The place of the runtime.
+    runtime: usize,
+    discrepancies: Vec<Discrepancy>,
+    /// The place of the known defect that explains it.
+    known: Option<usize>,
 }
 
 /// What a runtime did with some cases: each is counted in one of these, and again if it was answered.
@@ -273,7 +289,7 @@ impl Counts {
         } += 1;
     }
 
-    fn add(&mut self, other: Counts) {
+    pub fn add(&mut self, other: Counts) {
         let Counts { agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered } =
             other;
         self.agreed += agreed;
@@ -289,8 +305,15 @@ impl Counts {
 }
 
 impl Coverage {
-    /// Counts a case. `by_design` says, by runtime, whether nothing is wrong but what it does so by design.
-    pub(super) fn count(&mut self, generated: &Generated, by_design: &[bool], examination: &Examination) {
+    /// Counts a case. By runtime, `faults` says what is wrong and which known defect explains it, and `by_design` whether nothing is
+    /// wrong but what it does so by design.
+    pub(super) fn count(
+        &mut self,
+        generated: &Generated,
+        faults: &[Vec<(Fault, Option<usize>)>],
+        by_design: &[bool],
+        examination: &Examination,
+    ) {
         let case = &generated.case;
         let runtimes = || Row(vec![Counts::default(); by_design.len()]);
         let count = |row: &mut Row| {
@@ -309,9 +332,26 @@ impl Coverage {
         for wiring in wirings {
             count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
         }
+        let wrong: Vec<Wrong> = (0..)
+            .zip(faults)
+            .flat_map(|(runtime, faults)| faults.iter().map(move |(fault, known)| Wrong::new(runtime, fault, *known)))
+            .collect();
+        let new = || Reached { runtimes: runtimes(), sample: case.to_string(), wrong: BTreeMap::new() };
+        let mut text = Text { case, exceeds: 0 };
+        let mut reach = |reached: &mut Reached| {
+            count(&mut reached.runtimes);
+            text.replace_longer(&mut reached.sample);
+            for wrong in &wrong {
+                let kept = reached.wrong.entry(wrong.clone());
+                text.replace_longer(kept.or_insert_with(|| case.to_string()));
+            }
+        };
         if case.nodes.len() > 1 {
             for part in Part::of(case) {
-                count(self.graphs.entry(part).or_insert_with(runtimes));
+                match part {
+                    Part::Edge { .. } => count(self.edges.entry(part).or_insert_with(runtimes)),
+                    _ => reach(self.graphs.entry(part).or_insert_with(new)),
+                }
             }
         }
         let called = case.call();
@@ -322,48 +362,21 @@ impl Coverage {
             return;
         }
         let cell = Cell { operator: operator.name, version: version.since, element_type };
-        let new = || CellCoverage { runtimes: runtimes(), sample: case.to_string(), findings: BTreeMap::new() };
-        let cell = self.cells.entry(cell).or_insert_with(new);
-        count(&mut cell.runtimes);
-        let mut text = Text { case, exceeds: 0 };
-        text.replace_longer(&mut cell.sample);
-        for (index, judgement) in examination.judgements.iter().enumerate() {
-            if let Judgement::Wrong(found) = judgement
-                && !by_design[index]
-            {
-                let kept = cell.findings.entry((index, found.clone()));
-                text.replace_longer(kept.or_insert_with(|| case.to_string()));
-            }
-        }
+        reach(self.cells.entry(cell).or_insert_with(new));
     }
 
     pub(super) fn add(&mut self, part: Coverage) {
-        for (cell, theirs) in part.cells {
-            match self.cells.entry(cell) {
-                std::collections::btree_map::Entry::Vacant(vacant) => {
-                    vacant.insert(theirs);
-                }
-                std::collections::btree_map::Entry::Occupied(mut occupied) => {
-                    let mine = occupied.get_mut();
-                    mine.runtimes.add(&theirs.runtimes);
-                    if is_shorter(&theirs.sample, &mine.sample) {
-                        mine.sample = theirs.sample;
-                    }
-                    for (finding, case) in theirs.findings {
-                        let kept = mine.findings.entry(finding).or_insert_with(|| case.clone());
-                        if is_shorter(&case, kept) {
-                            *kept = case;
-                        }
-                    }
-                }
-            }
-        }
-        add_rows(&mut self.rules, part.rules);
-        add_rows(&mut self.graphs, part.graphs);
+        add_all(&mut self.cells, part.cells, Reached::add);
+        add_all(&mut self.rules, part.rules, |mine, theirs| mine.add(&theirs));
+        add_all(&mut self.graphs, part.graphs, Reached::add);
+        add_all(&mut self.edges, part.edges, |mine, theirs| mine.add(&theirs));
     }
 
-    /// The coverage as it is saved: every cell and every rule there is, reached or not.
-    pub fn report(&self, ids: &[RuntimeId]) -> CoverageReport {
+    /// The coverage as it is saved: every cell and every rule there is, reached or not. `known` names the known defects.
+    pub fn report(&self, ids: &[RuntimeId], known: &[String]) -> CoverageReport {
+        let none = || vec![Counts::default(); ids.len()];
+        let counts = |reached: Option<&Reached>| reached.map_or_else(none, |reached| reached.runtimes.0.clone());
+        let wrong = |reached: Option<&Reached>| reached.map(|reached| reached.report(known)).unwrap_or_default();
         let mut cells = Vec::new();
         for operator in OPERATORS {
             for version in operator.versions {
@@ -374,9 +387,9 @@ impl Coverage {
                         operator: operator.name.to_owned(),
                         version: version.since,
                         element_type: element_type.name().to_owned(),
-                        runtimes: reached.map_or_else(|| vec![Counts::default(); ids.len()], |c| c.runtimes.0.clone()),
-                        sample: reached.map(|c| c.sample.clone()),
-                        findings: reached.map(|c| c.told(ids)).unwrap_or_default(),
+                        runtimes: counts(reached),
+                        sample: reached.map(|reached| reached.sample.clone()),
+                        wrong: wrong(reached),
                     });
                 }
             }
@@ -386,36 +399,65 @@ impl Coverage {
             Wiring::ALL.iter().enumerate().map(move |(index, wiring)| RuleReport {
                 rule: rule.map_or(VALID, Rule::id).to_owned(),
                 wiring: wiring.to_string(),
-                runtimes: self
-                    .rules
-                    .get(&(rule, index))
-                    .map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
+                runtimes: self.rules.get(&(rule, index)).map_or_else(none, |row| row.0.clone()),
             })
         });
-        let parts: BTreeSet<Part> = Part::all().chain(self.graphs.keys().copied()).collect();
-        let graphs = parts.into_iter().map(|part| GraphReport {
-            kind: part.kind().to_owned(),
-            name: part.to_string(),
-            runtimes: self.graphs.get(&part).map_or_else(|| vec![Counts::default(); ids.len()], |row| row.0.clone()),
+        let reached = self.graphs.keys().chain(self.edges.keys());
+        let parts: BTreeSet<Part> = Part::all().chain(reached.copied()).collect();
+        let graphs = parts.into_iter().map(|part| {
+            let reached = self.graphs.get(&part);
+            GraphReport {
+                kind: part.kind().to_owned(),
+                name: part.to_string(),
+                runtimes: self.edges.get(&part).map_or_else(|| counts(reached), |row| row.0.clone()),
+                sample: reached.map(|reached| reached.sample.clone()),
+                wrong: wrong(reached),
+            }
         });
         CoverageReport { runtimes: ids.to_vec(), cells, rules: rules.collect(), graphs: graphs.collect() }
     }
 }
 
-fn add_rows<K: Ord>(mine: &mut BTreeMap<K, Row>, theirs: BTreeMap<K, Row>) {
+fn add_all<K: Ord, V>(mine: &mut BTreeMap<K, V>, theirs: BTreeMap<K, V>, add: impl Fn(&mut V, V)) {
     for (key, theirs) in theirs {
-        let none = || Row(vec![Counts::default(); theirs.0.len()]);
-        mine.entry(key).or_insert_with(none).add(&theirs);
+        match mine.entry(key) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(theirs);
+            }
+            Entry::Occupied(mut occupied) => add(occupied.get_mut(), theirs),
+        }
     }
 }
 
-impl CellCoverage {
-    /// What went wrong in sentences, each with the shortest case.
-    fn told(&self, ids: &[RuntimeId]) -> BTreeMap<String, String> {
-        let told = |((place, found), case): (&(usize, Vec<Discrepancy>), &String)| {
-            (format!("{} {}", ids[*place], sentences(found)), case.clone())
+impl Reached {
+    fn add(&mut self, other: Reached) {
+        self.runtimes.add(&other.runtimes);
+        if is_shorter(&other.sample, &self.sample) {
+            self.sample = other.sample;
+        }
+        for (wrong, case) in other.wrong {
+            let kept = self.wrong.entry(wrong).or_insert_with(|| case.clone());
+            if is_shorter(&case, kept) {
+                *kept = case;
+            }
+        }
+    }
+
+    fn report(&self, known: &[String]) -> Vec<WrongReport> {
+        let report = |(wrong, case): (&Wrong, &String)| WrongReport {
+            runtime: wrong.runtime,
+            severity: wrong.discrepancies.first().map_or(Severity::Lenient, |found| found.severity()),
+            what: sentences(&wrong.discrepancies),
+            known: wrong.known.map(|place| known[place].clone()),
+            case: case.clone(),
         };
-        self.findings.iter().map(told).collect()
+        self.wrong.iter().map(report).collect()
+    }
+}
+
+impl Wrong {
+    fn new(runtime: usize, fault: &Fault, known: Option<usize>) -> Wrong {
+        Wrong { runtime, discrepancies: fault.mismatch.discrepancies.clone(), known }
     }
 }
 
@@ -488,8 +530,21 @@ pub struct CellReport {
     pub runtimes: Vec<Counts>,
     /// The shortest case.
     pub sample: Option<String>,
-    /// What went wrong, each with the shortest case.
-    pub findings: BTreeMap<String, String>,
+    pub wrong: Vec<WrongReport>,
+}
+
+/// What a runtime does wrong in some cases.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongReport {
+    /// The place of the runtime.
+    pub runtime: usize,
+    pub severity: Severity,
+    /// In a sentence, of which the runtime is the subject.
+    pub what: String,
+    /// The variant of a known issue that explains it.
+    pub known: Option<String>,
+    /// The shortest case.
+    pub case: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -509,6 +564,10 @@ pub struct GraphReport {
     pub name: String,
     /// A graph counts in each part that it has.
     pub runtimes: Vec<Counts>,
+    /// The shortest case; none of an edge.
+    pub sample: Option<String>,
+    /// Nothing of an edge: what is wrong there is so in a declaration too.
+    pub wrong: Vec<WrongReport>,
 }
 
 impl GraphReport {

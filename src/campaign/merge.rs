@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ranges;
@@ -51,7 +51,7 @@ pub enum MergeError {
 }
 
 /// One source of cases, and what there is of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// As the header of a checkpoint describes it, such as its seed and operators.
     pub source: Value,
@@ -62,7 +62,7 @@ pub struct Origin {
 }
 
 /// A shard that is not whole.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Incomplete {
     pub shard: Shard,
     /// How many of its cases were run before it was stopped; `None` if it is not there.

@@ -15,7 +15,9 @@ use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
-pub use coverage::{CellReport, Counts, Coverage, CoverageReport, GraphReport, RuleReport, State, Subject};
+pub use coverage::{
+    CellReport, Counts, Coverage, CoverageReport, GraphReport, RuleReport, State, Subject, WrongReport,
+};
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
@@ -197,6 +199,7 @@ pub fn run(
             let examining = examined - generated;
             local.times = Times {
                 cpu: Duration::ZERO,
+                ended: Duration::ZERO,
                 generating: generated - began,
                 judging: examining.saturating_sub(modelling).saturating_sub(executing.iter().sum()),
                 counting: examined.elapsed(),

@@ -1,8 +1,8 @@
 //! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
 //!
 //! The first such case is executed with all of its time, alone in a new process. If that ends the process in the same way, the
-//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known, and the
-//! rule that it breaks, if it does. From then on a case of the same operator with these features that breaks this rule, or a graph
+//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known, and
+//! whether it breaks a rule. From then on a case of the same operator with these features that breaks one too, or a graph
 //! with such a node, is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
 //! counted as such. A runtime whose process most jobs end
 //! is left out altogether.
@@ -187,7 +187,8 @@ impl Known {
         let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
         let of = |case: &Case, is_in: &dyn Fn(&Trigger) -> bool| {
             let subject = case.subject();
-            let has_rule = |rule: Option<Rule>| rule.is_none() || rule == broken_rule(case);
+            // A case that must be refused tells nothing of one that must not.
+            let has_rule = |rule: Option<Rule>| rule.is_none() || broken_rule(case).is_some();
             own().find(|Proven { trigger, .. }| {
                 trigger.mismatch.concerns(subject) && is_in(trigger) && has_rule(trigger.rule)
             })

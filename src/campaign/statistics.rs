@@ -101,6 +101,8 @@ pub struct Times {
     /// The CPU time of the program and of the processes of the runtimes, all that they did besides included. Zero where
     /// that is not known.
     pub cpu: Duration,
+    /// When the last of it ended, since 1970-01-01, in whole seconds. Zero before that.
+    pub ended: Duration,
 }
 
 impl Times {
@@ -120,6 +122,7 @@ impl Times {
         self.judging += part.judging;
         self.counting += part.counting;
         self.cpu += part.cpu;
+        self.ended = self.ended.max(part.ended);
         self.executing.resize(part.executing.len().max(self.executing.len()), Duration::ZERO);
         self.executing.iter_mut().zip(&part.executing).for_each(|(mine, theirs)| *mine += *theirs);
     }
@@ -279,7 +282,7 @@ impl Statistics {
             !found.is_empty() && found.iter().all(|(_, place)| place.is_some_and(|place| known[place].by_design))
         };
         let by_design: Vec<bool> = explained.iter().map(is_by_design).collect();
-        self.coverage.count(generated, &by_design, examination);
+        self.coverage.count(generated, &explained, &by_design, examination);
         self.cases += 1;
         match &generated.expectation {
             Expectation::Defined(_) => self.valid += 1,

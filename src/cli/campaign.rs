@@ -1,7 +1,7 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -155,7 +155,7 @@ pub(super) struct Conducted {
 }
 
 /// The part of the time that is kept for minimizing, at most: one of so many.
-const RESERVE: u32 = 4;
+const RESERVE: u32 = 2;
 
 /// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
 const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1), Duration::from_millis(1400)];
@@ -220,8 +220,11 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let triaged = conclusion.triage(&statistics, &rows, options.known, &for_minimizing)?;
     let cpu = cpu_time().saturating_sub(cpu_before);
     let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
-    checkpoint.end(cpu, is_whole)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Duration::from_secs(now.as_secs());
+    checkpoint.end(cpu, now, is_whole)?;
     statistics.times.cpu += cpu;
+    statistics.times.ended = now;
     let origin = Origin::new(plan.described.clone(), &[(plan.shard, statistics.cases, is_whole)]);
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_the_rest);
     let came = Came {

@@ -108,7 +108,7 @@ impl Arguments {
         for (place, count) in statistics.explained.iter().map(|(place, count)| (*place, *count)).chain(met_again) {
             *met.entry(&header.triggers[place]).or_default() += count;
         }
-        let coverage = statistics.coverage.report(&header.runtimes);
+        let coverage = statistics.coverage.report(&header.runtimes, &header.triggers);
         let outline = Outline {
             header,
             origins: came.origins,

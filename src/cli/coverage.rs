@@ -44,14 +44,22 @@ fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
     write_whole(path, contents).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let path = arguments.output.join(FILE);
+/// Reads what a campaign reached.
+///
+/// # Errors
+/// If it is not there, or of another version of the program.
+pub(super) fn read(folder: &Path) -> anyhow::Result<CoverageReport> {
+    let path = folder.join(FILE);
     let text = read_text(&path).with_context(|| {
         format!("{} cannot be read: run `crosscheck campaign` first, or name its --output", path.display())
     })?;
-    let report: CoverageReport = serde_json::from_str(&text).with_context(|| {
+    serde_json::from_str(&text).with_context(|| {
         format!("{} is damaged, or of another version: run `crosscheck campaign` again", path.display())
-    })?;
+    })
+}
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let report = read(&arguments.output)?;
     let shown = match &arguments.runtime {
         None => None,
         Some(name) => {
@@ -319,7 +327,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
             for version in operator.versions {
                 let cell = by_name.get(&(operator.name, version.since, element_type.name()));
                 cells.push(cell.map(|&cell| {
-                    let more = serde_json::json!({ "sample": cell.sample, "findings": cell.findings });
+                    let more = serde_json::json!({ "sample": cell.sample, "wrong": cell.wrong });
                     add(cell.name(), Entry::from(cell), more)
                 }));
             }
@@ -338,7 +346,8 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let mut parts = Vec::new();
     for part in report.graphs.iter().filter(|part| part.kind != EDGE) {
         let pattern = PATTERNS.iter().find(|pattern| pattern.id == part.name).map(|pattern| pattern.text);
-        let cell = add(part.name.clone(), Entry::from(part), serde_json::json!({ "pattern": pattern }));
+        let more = serde_json::json!({ "pattern": pattern, "sample": part.sample, "wrong": part.wrong });
+        let cell = add(part.name.clone(), Entry::from(part), more);
         parts.push(serde_json::json!({ "name": part.name, "cell": cell }));
     }
     let edges = report.graphs.iter().filter(|part| part.kind == EDGE);
@@ -390,7 +399,7 @@ mod tests {
     fn report(names: &[&str]) -> CoverageReport {
         let id =
             |name: &&str| RuntimeId { name: (*name).to_owned(), version: "1".to_owned(), configuration: String::new() };
-        Coverage::default().report(&names.iter().map(id).collect::<Vec<RuntimeId>>())
+        Coverage::default().report(&names.iter().map(id).collect::<Vec<RuntimeId>>(), &[])
     }
 
     /// The in-house implementation answers all of some cells and refuses the cases of a rule; two others do not.
@@ -512,7 +521,7 @@ mod tests {
     #[test]
     fn the_page_needs_nothing_but_itself() {
         let mut report = report(&["in-house"]);
-        report.cells[0].findings.insert("x".to_owned(), r#"Shape@1 string[1]{"</script>"}"#.to_owned());
+        report.cells[0].sample = Some(r#"Shape@1 string[1]{"</script>"}"#.to_owned());
         let page = page(&report).unwrap();
         for fetched in ["http://", "https://", "src=", "<link", "@import", "url("] {
             assert!(!page.contains(fetched), "{fetched}");

@@ -13,6 +13,7 @@ mod known;
 mod known_failures;
 mod laws;
 mod man;
+mod matrix;
 mod merge;
 mod minimize;
 mod model;
@@ -62,6 +63,7 @@ enum Command {
     Laws(laws::Arguments),
     Merge(merge::Arguments),
     Coverage(coverage::Arguments),
+    Matrix(matrix::Arguments),
     Known(known::Arguments),
     Minimize(minimize::Arguments),
     Save(save::Arguments),
@@ -252,6 +254,7 @@ pub fn main() -> ExitCode {
         Command::Laws(arguments) => laws::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),
         Command::Coverage(arguments) => coverage::run(&arguments),
+        Command::Matrix(arguments) => matrix::run(&arguments),
         Command::Known(arguments) => known::run(&arguments),
         Command::Minimize(arguments) => minimize::run(&arguments),
         Command::Save(arguments) => save::run(&arguments),

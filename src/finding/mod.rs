@@ -10,6 +10,7 @@ pub(crate) mod junit;
 mod known;
 pub mod laws;
 mod masking;
+mod matrix;
 mod minimize;
 mod pass;
 mod regression;
@@ -30,13 +31,14 @@ pub use export::{Corpus, Exported, Failures, LEFT_OPEN, MUST_REFUSE, VALID, expo
 pub use extent::{Extent, Shown};
 pub use known::{Cause, Known, Ledger, LedgerError, State, Variant};
 pub use masking::{Masking, masking};
+pub use matrix::{Results, Status, Total, matrix};
 pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use pass::{Culprit, culprit};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
 pub use report::{BY_DESIGN, Names, Report, Worst, one_line};
 pub use signature::{Signature, SignatureError};
-pub use summary::{Outline, Summary};
+pub use summary::{Outline, Summary, SummaryError};
 pub use triage::{Sorted, Triage, Triaged, time_to_triage, triage};
 
 use crate::campaign::Trigger;

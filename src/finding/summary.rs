@@ -4,24 +4,26 @@
 //! only, which depends on who was together.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+use minijinja::Environment;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, Value};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::junit::{failed, skipped};
 use super::report::code;
-use super::{Cause, Finding, Known, Ledger, Variant};
+use super::{Cause, Finding, Known, Ledger, Signature, Variant};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, Refusals, RuntimeStatistics, Statistics};
 use crate::files::reproduce;
-use crate::operator::Rule;
+use crate::operator::{OPERATORS, Rule};
 use crate::percentages::percentages;
+use crate::verdict::Severity;
 
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// What came of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +44,7 @@ pub struct Outline<'a> {
 }
 
 /// The same for people, for programs, and for what shows the results of tests.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     format: u32,
     program: String,
@@ -62,7 +64,7 @@ pub struct Summary {
     cost: Cost,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct CasesReport {
     total: u64,
     valid: u64,
@@ -70,7 +72,7 @@ struct CasesReport {
     left_open: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RuntimeReport {
     runtime: String,
     version: String,
@@ -91,7 +93,7 @@ struct RuntimeReport {
 }
 
 /// Refusals of cases that break one rule.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RefusalsReport {
     rule: String,
     count: u64,
@@ -101,34 +103,36 @@ struct RefusalsReport {
     unstated: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Tolerated {
     /// The rule that leaves room, `nan-payload`, `removed-node` or `rewritten-invalid`.
-    reason: &'static str,
+    reason: String,
     count: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct FindingReport {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct FindingReport {
     /// Of its files.
-    name: String,
-    signature: String,
-    severity: String,
-    what: String,
+    pub name: String,
+    pub runtime: String,
+    pub version: String,
+    pub signature: Signature,
+    pub severity: Severity,
+    pub what: String,
     /// The sentence of the specification that is at stake, if it is about one.
-    rule: Option<String>,
+    pub rule: Option<String>,
     /// What the runtime says.
-    message: String,
+    pub message: String,
     /// The stage of optimization and the pass that it takes.
-    pass: Option<String>,
-    case: String,
+    pub pass: Option<String>,
+    pub case: String,
     /// How many mismatches came down to it.
-    count: u64,
+    pub count: u64,
     /// The known issue that it is, if these were to be ignored.
-    known_as: Option<String>,
+    pub known_as: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct KnownReport {
     id: String,
     title: String,
@@ -140,14 +144,14 @@ struct KnownReport {
     variants: Vec<VariantReport>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct VariantReport {
     id: String,
     case: String,
     count: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct FixedReport {
     id: String,
     /// Of the known issue.
@@ -155,7 +159,7 @@ struct FixedReport {
     case: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct NotReached {
     /// How many cells there are: an operator version and an element type each.
     of: usize,
@@ -163,8 +167,10 @@ struct NotReached {
 }
 
 /// What was spent, over all campaigns together, in seconds.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Cost {
+    /// When the campaign ended, in UTC, such as `2026-11-27T09:24:07Z`.
+    ended: String,
     /// From the beginning to the end of the cases.
     wall: f64,
     /// Of the program and of all its processes; `null` where that is not known.
@@ -175,7 +181,7 @@ struct Cost {
     stages: Vec<Spent>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spent {
     on: String,
     seconds: f64,
@@ -186,7 +192,83 @@ fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
+/// What is said of a campaign beside the matrix that is made of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Campaign<'a> {
+    ended: &'a str,
+    program: &'a str,
+    is_whole: bool,
+    cases: u64,
+    /// What runs its cases again, if a seed gives them; or else the bounds that they are within.
+    origins: Vec<String>,
+}
+
+/// Why a summary cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    #[error(
+        "it is of another version of crosscheck (form {found}, here {FORMAT}): run the campaign again with this one"
+    )]
+    Format { found: u64 },
+    #[error("it is damaged: {0}")]
+    Damaged(#[from] serde_json::Error),
+}
+
 impl Summary {
+    /// Reads what [`Summary::json`] wrote.
+    ///
+    /// # Errors
+    /// If it is damaged, or another version of the program wrote it.
+    pub fn read(text: &str) -> Result<Summary, SummaryError> {
+        let value: Value = serde_json::from_str(text)?;
+        match value.get("format").and_then(Value::as_u64) {
+            Some(found) if found != u64::from(FORMAT) => Err(SummaryError::Format { found }),
+            _ => Ok(serde_json::from_value(value)?),
+        }
+    }
+
+    /// Findings that no known issue explains, and those that there was no time to minimize, each with what they are called.
+    pub(super) fn findings(&self) -> [(&'static str, &[FindingReport]); 2] {
+        [("new", &self.new), ("not minimized", &self.not_minimized)]
+    }
+
+    /// When the campaign ended, in UTC.
+    pub fn ended(&self) -> &str {
+        &self.cost.ended
+    }
+
+    pub(super) fn about(&self) -> Campaign<'_> {
+        Campaign {
+            ended: self.ended(),
+            program: &self.program,
+            is_whole: self.complete,
+            cases: self.cases.total,
+            origins: self.origins.iter().map(|origin| self.origin(origin)).collect(),
+        }
+    }
+
+    /// What runs the cases of an origin again on the same runtimes, if a seed gives them; or else the bounds that they are within.
+    fn origin(&self, origin: &Origin) -> String {
+        let value = |key: &str| &origin.source[key];
+        let words = |list: &Value| -> Vec<String> {
+            let words = list.as_array().into_iter().flatten();
+            words.map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_lowercase)).collect()
+        };
+        let Some(seed) = value("seed").as_u64() else {
+            let bounds = origin.source.as_object().into_iter().flatten();
+            return bounds.map(|(key, bound)| format!("{key} {bound}")).collect::<Vec<_>>().join(", ");
+        };
+        let (nodes, operators) = (words(value("nodes")).join(".."), words(value("operators")));
+        let operators = (operators.len() < OPERATORS.len()).then(|| format!(" --operator {}", operators.join(",")));
+        let runtimes: Vec<&str> = self.runtimes.iter().map(|runtime| runtime.runtime.as_str()).collect();
+        format!(
+            "crosscheck campaign --seed {seed} --cases {} --nodes {nodes}{} --runtimes {}",
+            origin.cases,
+            operators.unwrap_or_default(),
+            runtimes.join(",")
+        )
+    }
+
     pub fn new(outline: &Outline) -> Summary {
         let Outline { header, origins, statistics, coverage, ledger, new, unsorted, is_whole, met } = *outline;
         let may_show = |known: &Known| header.runtimes.iter().any(|id| known.variant.may_show_on(id));
@@ -206,8 +288,8 @@ impl Summary {
             },
             origins: origins.to_vec(),
             runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
-            new: new.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
-            not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, ledger)).collect(),
+            new: new.iter().map(|finding| FindingReport::new(finding, header, ledger)).collect(),
+            not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, header, ledger)).collect(),
             known: known.filter(|known| !known.variants.is_empty()).collect(),
             fixed: fixed.map(FixedReport::new).collect(),
             not_reached: NotReached { of: coverage.cells.len(), cells: missed.map(CellReport::name).collect() },
@@ -237,7 +319,7 @@ impl Summary {
         environment.add_filter("reproduce", |case: &str| code(&reproduce(case)));
         environment.add_filter("time", |seconds: f64| time(seconds));
         environment.add_filter("percentages", |parts: Vec<u64>| percentages(&parts));
-        let rendered = environment.render_str(include_str!("summary.md"), Value::from(Serde(self)));
+        let rendered = environment.render_str(include_str!("summary.md"), minijinja::Value::from(Serde(self)));
         rendered.expect("the template fits the summary")
     }
 
@@ -247,8 +329,7 @@ impl Summary {
     /// Never: everything in it can be written as XML.
     pub fn junit(&self, coverage: &CoverageReport) -> String {
         let new = self.new.iter().chain(&self.not_minimized).map(|finding| {
-            let words = [&finding.signature, &finding.message, &reproduce(&finding.case)];
-            let words = words.map(String::as_str).join("\n");
+            let words = [finding.signature.to_string(), finding.message.clone(), reproduce(&finding.case)].join("\n");
             TestCase::new(finding.name.as_str(), failed(NonSuccessKind::Failure, &finding.what, &words))
         });
         let known = self.known.iter().map(|known| {
@@ -292,7 +373,7 @@ impl RuntimeReport {
             tolerated_for: runtime
                 .tolerated
                 .iter()
-                .map(|(tolerance, &count)| Tolerated { reason: tolerance.id(), count })
+                .map(|(tolerance, &count)| Tolerated { reason: tolerance.id().to_owned(), count })
                 .collect(),
             unsupported: runtime.unsupported() - runtime.left_out(),
             left_out: runtime.left_out(),
@@ -312,12 +393,15 @@ impl RefusalsReport {
 }
 
 impl FindingReport {
-    fn new(finding: &Finding, ledger: &Ledger) -> FindingReport {
+    fn new(finding: &Finding, header: &Header, ledger: &Ledger) -> FindingReport {
         let mismatch = &finding.trigger.mismatch;
+        let id = header.runtimes.iter().find(|id| id.release() == mismatch.runtime);
         FindingReport {
             name: finding.name(),
-            signature: finding.signature().to_string(),
-            severity: finding.severity().to_string(),
+            runtime: mismatch.runtime_name().to_owned(),
+            version: id.map(|id| id.version.clone()).unwrap_or_default(),
+            signature: finding.signature(),
+            severity: finding.severity(),
             what: mismatch.to_string(),
             rule: mismatch.rule.map(Rule::text).map(|text| format!("{} ({})", text.sentence, text.source)),
             message: finding.message.clone(),
@@ -361,6 +445,7 @@ impl Cost {
         let spent = |on: &str, time: Duration| Spent { on: on.to_owned(), seconds: seconds(time) };
         let runtimes = statistics.runtimes.iter().zip(&times.executing);
         Cost {
+            ended: humantime::format_rfc3339_seconds(UNIX_EPOCH + times.ended).to_string(),
             wall: seconds(statistics.elapsed),
             cpu: (!times.cpu.is_zero()).then_some(seconds(times.cpu)),
             runtimes: runtimes.map(|(runtime, time)| spent(&runtime.id.to_string(), *time)).collect(),
@@ -384,7 +469,7 @@ fn time(seconds: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::campaign::Shard;
 
@@ -396,7 +481,7 @@ mod tests {
     }
 
     /// More of everything than is shown at once.
-    fn full() -> Summary {
+    pub(in crate::finding) fn full() -> Summary {
         let known = |number| KnownReport {
             id: format!("tract-{number}"),
             title: "Too many of them are <wrong>.".to_owned(),
@@ -412,8 +497,10 @@ mod tests {
         };
         let finding = FindingReport {
             name: "tract-shape-panic-0".to_owned(),
-            signature: "tract | Shape | panic".to_owned(),
-            severity: "panic".to_owned(),
+            runtime: "tract".to_owned(),
+            version: "0.23.9".to_owned(),
+            signature: "tract | Shape | panic | rank-0".parse().unwrap(),
+            severity: Severity::Panic,
             what: "tract of Shape panics: `unwrap`".to_owned(),
             rule: None,
             message: "a message".to_owned(),
@@ -428,7 +515,9 @@ mod tests {
             agreed: 1,
             by_design: 8,
             tolerated: 2,
-            tolerated_for: ["vast-dims", "nan-payload"].map(|reason| Tolerated { reason, count: 1 }).into(),
+            tolerated_for: ["vast-dims", "nan-payload"]
+                .map(|reason| Tolerated { reason: reason.to_owned(), count: 1 })
+                .into(),
             unsupported: 3,
             left_out: 7,
             wrong: 4,
@@ -456,7 +545,13 @@ mod tests {
                 of: 471,
                 cells: (1..=22).map(|number| format!("Shape-{number} float")).collect(),
             },
-            cost: Cost { wall: 3700.25, cpu: None, runtimes: spent(), stages: spent() },
+            cost: Cost {
+                ended: "2026-11-27T09:24:07Z".to_owned(),
+                wall: 3700.25,
+                cpu: None,
+                runtimes: spent(),
+                stages: spent(),
+            },
         }
     }
 

@@ -86,8 +86,8 @@ const COSTLY: Duration = Duration::from_secs(2);
 /// How long it takes to minimize the first groups of a mismatch, as a rule, and each of the others: of one node, most are like
 /// one that was minimized before.
 const FIRST: Duration = Duration::from_millis(100);
-const OTHER: Duration = Duration::from_millis(2);
-const OTHER_GRAPH: Duration = Duration::from_millis(32);
+const OTHER: Duration = Duration::from_millis(4);
+const OTHER_GRAPH: Duration = Duration::from_millis(250);
 
 /// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {

@@ -48,8 +48,9 @@ pub enum Discrepancy {
 }
 
 /// How bad a discrepancy is, the worst first. Its names are those of the command line too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[derive(strum::Display, strum::EnumMessage, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Severity {
     /// A crash, too much time or memory, or an answer that cannot be read.

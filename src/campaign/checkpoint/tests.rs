@@ -50,7 +50,7 @@ fn a_checkpoint_holds_what_was_counted() {
     let folder = tempfile::tempdir().unwrap();
     let mut checkpoint = begin(folder.path());
     let statistics = campaign(Some(&mut checkpoint), 500);
-    checkpoint.end(Duration::ZERO, true).unwrap();
+    checkpoint.end(Duration::ZERO, Duration::ZERO, true).unwrap();
     let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
     let kept = opened.kept().unwrap();
     assert!(kept.has_ended);
@@ -70,7 +70,7 @@ fn a_campaign_that_was_not_ended_is_not_overwritten() {
     drop(checkpoint);
     assert!(failure(Manner::Begin).contains("go on with --resume, or start over with --restart"));
     let again = Opened::open(folder.path(), Manner::Restart).unwrap().start(header(), Limits::default()).unwrap();
-    again.end(Duration::ZERO, true).unwrap();
+    again.end(Duration::ZERO, Duration::ZERO, true).unwrap();
     begin(folder.path());
 }
 

@@ -17,7 +17,7 @@ use minijinja::{Value, context};
 use prost::Message;
 use serde::Serialize;
 
-use self::quote::quotes;
+use self::quote::{Quote, quotes};
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use self::seen::{Seen, at_widest_opset};
 use self::template::render;
@@ -58,6 +58,11 @@ pub enum ReportError {
     Occupied { path: PathBuf },
     #[error("{path}: {error}")]
     Io { path: PathBuf, error: io::Error },
+}
+
+/// What the documents of ONNX say about a case, in the sentences that decide it.
+pub(super) fn quoted(case: &Case, mismatch: &Mismatch) -> Vec<Quote> {
+    quotes(&Generated::given(case.clone()), mismatch).0
 }
 
 /// A report, ready to be written.

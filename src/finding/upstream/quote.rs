@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// A sentence of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Quote {
+pub(in crate::finding) struct Quote {
     /// As it stands there, but for line breaks.
     pub text: &'static str,
     /// Such as `Reshape-14`.
