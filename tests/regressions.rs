@@ -119,36 +119,55 @@ fn a_fault_planted_beside_a_known_issue_of_what_is_linked_is_new() {
 /// The same of onnxruntime, and the snapshots as a whole.
 mod wheels {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::{iter, thread};
+
+    use onnx_crosscheck::finding::Regression;
 
     use super::*;
 
     const ONNXRUNTIME: &str = "onnxruntime";
 
+    /// How many cases are run at a time.
+    const THREADS: usize = 3;
+
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
     fn every_saved_regression_is_as_it_was() {
-        let (mut runtimes, mut others) = (open(None), open(Some(LINKED)));
         let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
         // Memory that was never written is another each time: what onnxruntime does is left out.
         let unwritten: BTreeSet<_> =
             ledger.known().filter(|known| known.variant.is_unwritten).map(|known| &known.variant.id).collect();
         let regressions = load(root()).unwrap_or_else(|error| panic!("{error}"));
         assert!(!regressions.is_empty());
+        // Much of the time is that of cases that never end, so threads take turns.
+        let next = AtomicUsize::new(0);
+        let texts: BTreeMap<&str, String> = thread::scope(|scope| {
+            let own = || {
+                let (mut runtimes, mut others) = (open(None), open(Some(LINKED)));
+                let regression = || regressions.get(next.fetch_add(1, Ordering::Relaxed));
+                iter::from_fn(regression)
+                    .map(|Regression { name, case, .. }| {
+                        (
+                            name.as_str(),
+                            snapshot(case, if unwritten.contains(name) { &mut others } else { &mut runtimes }),
+                        )
+                    })
+                    .collect::<Vec<_>>()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(own)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(texts.len(), regressions.len());
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(root().join("snapshots"));
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        let changed: Vec<String> = regressions
-            .into_iter()
-            .filter_map(|regression| {
-                let is_unwritten = unwritten.contains(&regression.name);
-                let text = snapshot(&regression.case, if is_unwritten { &mut others } else { &mut runtimes });
-                let same = settings.bind(|| {
-                    catch_unwind(AssertUnwindSafe(|| insta::assert_snapshot!(regression.name.as_str(), text)))
-                });
-                same.is_err().then_some(regression.name)
-            })
-            .collect();
+        let is_same = |name: &str, text: &String| {
+            settings.bind(|| catch_unwind(AssertUnwindSafe(|| insta::assert_snapshot!(name, text)))).is_ok()
+        };
+        let changed: Vec<&str> =
+            texts.iter().filter(|(name, text)| !is_same(name, text)).map(|(name, _)| *name).collect();
         assert!(changed.is_empty(), "changed: {}", changed.join(", "));
     }
 
