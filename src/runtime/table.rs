@@ -150,6 +150,12 @@ impl Entry {
         configurations.into_iter().map(row).collect()
     }
 
+    /// A stage of optimization by its name, as the only configuration. It takes part where it is named.
+    fn stage(&self, name: &str) -> Option<Vec<String>> {
+        let kind = kinds().find(|kind| kind.name == self.kind)?;
+        kind.stages.contains(&name).then(|| vec![name.to_owned()])
+    }
+
     /// What is wrong with an entry that could be read.
     fn fault(&self) -> Option<String> {
         let is_plain =
@@ -263,7 +269,11 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
         let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
         let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
-        let entry = entry.map(|entry| Entry { version: version.map(str::to_owned).or(entry.version.clone()), ..entry });
+        let entry = entry.map(|entry| Entry {
+            version: version.map(str::to_owned).or(entry.version.clone()),
+            configurations: configuration.and_then(|name| entry.stage(name)).or(entry.configurations.clone()),
+            ..entry
+        });
         if let Some(fault) = entry.as_ref().and_then(Entry::fault) {
             return Err(OpenError::new(format!("`{name}`"), fault));
         }
@@ -310,6 +320,9 @@ mod tests {
             ["tract/typed", "tract/optimized", "tract/pinned", "in-house"]
         );
         assert_eq!(names(Some("tract/typed,tract"), "").unwrap(), ["tract/typed", "tract/optimized", "tract/pinned"]);
+        let stages = names(Some("onnxruntime/basic, onnxruntime@1.26.0/extended,tract/decluttered"), "").unwrap();
+        assert_eq!(stages, ["onnxruntime/basic", "onnxruntime@1.26.0/extended", "tract/decluttered"]);
+        assert!(names(Some("onnxruntime/decluttered"), "").is_err(), "a stage of another runtime");
         let error = names(Some("onnxruntme"), "").unwrap_err();
         assert!(error.contains("`onnxruntme`") && error.contains("onnxruntime, onnxruntime/disabled"), "{error}");
     }
