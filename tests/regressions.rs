@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{iter, thread};
 
-use onnx_crosscheck::finding::{Cause, Ledger, Probe, load, masking, snapshot};
+use onnx_crosscheck::finding::{Cause, Known, Ledger, Probe, load, masking, snapshot};
 use onnx_crosscheck::operator::OPERATORS;
 use onnx_crosscheck::runtime::{self, Limits, Runtime};
 
@@ -40,17 +42,41 @@ fn by_runtime(snapshot: &str) -> BTreeMap<&str, Vec<String>> {
     said
 }
 
+/// How many threads work at a time.
+const THREADS: usize = 3;
+
+/// The result of the work on each item, in their order. Each thread has runtimes of its own. Much of the time is that of cases that
+/// never end, so it is shared.
+fn on_threads<S, T: Sync, R: Send>(
+    items: &[T],
+    open: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let own = || {
+        let mut runtimes = open();
+        let item = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&place| place < items.len());
+        iter::from_fn(item).map(|place| (place, work(&mut runtimes, &items[place]))).collect::<Vec<_>>()
+    };
+    let mut all: Vec<(usize, R)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(own)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
 #[test]
 fn the_runtimes_that_are_linked_do_with_every_saved_regression_what_they_did() {
-    let mut runtimes = open(Some(LINKED));
+    let ids = runtime::ids(&open(Some(LINKED)));
     let regressions = load(root()).unwrap_or_else(|error| panic!("{error}"));
     assert!(!regressions.is_empty());
-    for regression in regressions {
+    let texts = on_threads(&regressions, || open(Some(LINKED)), |runtimes, own| snapshot(&own.case, runtimes));
+    for (regression, now) in regressions.iter().zip(&texts) {
         let path = root().join("snapshots").join(format!("{}.snap", regression.name));
         let before = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let now = snapshot(&regression.case, &mut runtimes);
-        let (before, now) = (by_runtime(&before), by_runtime(&now));
-        for id in runtime::ids(&runtimes) {
+        let (before, now) = (by_runtime(&before), by_runtime(now));
+        for id in &ids {
             let id = id.to_string();
             assert!(now[&*id].len() >= 2, "{}: {now:?}", regression.name);
             assert_eq!(before.get(&*id), now.get(&*id), "{id} on {}", regression.name);
@@ -61,12 +87,13 @@ fn the_runtimes_that_are_linked_do_with_every_saved_regression_what_they_did() {
 /// Holds the known issues of runtimes against what these do.
 fn assert_known_issues_show(list: &str) {
     let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
-    let mut probe = Probe::new(open(Some(list)));
-    let ids = probe.ids();
-    let there = ledger.known().filter(|known| ids.iter().any(|id| known.variant.may_show_on(id)));
-    let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
+    let probe = || Probe::new(open(Some(list)));
+    let ids = probe().ids();
+    let there: Vec<Known> = ledger.known().filter(|known| ids.iter().any(|id| known.variant.may_show_on(id))).collect();
+    assert!(!there.is_empty(), "{list} has no known issues");
+    let shows = on_threads(&there, probe, |probe, known| !known.triggers(probe).is_empty());
+    let fixed: Vec<&Known> = there.iter().zip(shows).filter(|(_, shows)| !shows).map(|(known, _)| known).collect();
     assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
-    assert!(!shown.is_empty(), "{list} has no known issues");
 }
 
 #[test]
@@ -118,18 +145,12 @@ fn a_fault_planted_beside_a_known_issue_of_what_is_linked_is_new() {
 
 /// The same of onnxruntime, and the snapshots as a whole.
 mod wheels {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::{iter, thread};
-
     use onnx_crosscheck::finding::Regression;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
 
     const ONNXRUNTIME: &str = "onnxruntime";
-
-    /// How many cases are run at a time.
-    const THREADS: usize = 3;
 
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
@@ -140,34 +161,19 @@ mod wheels {
             ledger.known().filter(|known| known.variant.is_unwritten).map(|known| &known.variant.id).collect();
         let regressions = load(root()).unwrap_or_else(|error| panic!("{error}"));
         assert!(!regressions.is_empty());
-        // Much of the time is that of cases that never end, so threads take turns.
-        let next = AtomicUsize::new(0);
-        let texts: BTreeMap<&str, String> = thread::scope(|scope| {
-            let own = || {
-                let (mut runtimes, mut others) = (open(None), open(Some(LINKED)));
-                let regression = || regressions.get(next.fetch_add(1, Ordering::Relaxed));
-                iter::from_fn(regression)
-                    .map(|Regression { name, case, .. }| {
-                        (
-                            name.as_str(),
-                            snapshot(case, if unwritten.contains(name) { &mut others } else { &mut runtimes }),
-                        )
-                    })
-                    .collect::<Vec<_>>()
-            };
-            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(own)).collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        let open = || (open(None), open(Some(LINKED)));
+        let texts = on_threads(&regressions, open, |(runtimes, others), Regression { name, case }| {
+            snapshot(case, if unwritten.contains(name) { others } else { runtimes })
         });
-        assert_eq!(texts.len(), regressions.len());
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path(root().join("snapshots"));
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        let is_same = |name: &str, text: &String| {
+        let is_same = |name: &str, text: &str| {
             settings.bind(|| catch_unwind(AssertUnwindSafe(|| insta::assert_snapshot!(name, text)))).is_ok()
         };
-        let changed: Vec<&str> =
-            texts.iter().filter(|(name, text)| !is_same(name, text)).map(|(name, _)| *name).collect();
+        let both = regressions.iter().map(|regression| regression.name.as_str()).zip(&texts);
+        let changed: Vec<&str> = both.filter(|(name, text)| !is_same(name, text)).map(|(name, _)| name).collect();
         assert!(changed.is_empty(), "changed: {}", changed.join(", "));
     }
 
