@@ -90,7 +90,7 @@ impl Part {
     fn kind(self) -> &'static str {
         match self {
             Part::Pattern(_) => "pattern",
-            Part::Edge { .. } => "edge",
+            Part::Edge { .. } => EDGE,
             Part::Between(_) | Part::Passed | Part::Twins => "declaration",
         }
     }
@@ -506,6 +506,9 @@ fn is_shorter(case: &str, than: &str) -> bool {
     (case.len(), case) < (than.len(), than)
 }
 
+/// The kind of part that a pair of nodes is.
+const EDGE: &str = "edge";
+
 /// Stands in place of a rule for the cases that break none.
 const VALID: &str = "valid";
 
@@ -571,6 +574,11 @@ pub struct GraphReport {
 }
 
 impl GraphReport {
+    /// Whether it is a pair of nodes, and no pattern or declaration.
+    pub fn is_edge(&self) -> bool {
+        self.kind == EDGE
+    }
+
     /// Graphs that were generated: each runtime counts all of them.
     pub fn cases(&self) -> u64 {
         cases(&self.runtimes)

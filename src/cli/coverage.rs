@@ -232,7 +232,7 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
         table.trim_fmt()
     )?;
     let mut parts = super::table(["in graphs", ""].map(str::to_owned));
-    for part in report.graphs.iter().filter(|part| part.kind != EDGE) {
+    for part in report.graphs.iter().filter(|part| !part.is_edge()) {
         parts.add_row([part.name.clone(), view.text(part)]);
     }
     writeln!(
@@ -244,9 +244,6 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
     write_summary(view, &mut to)
 }
 
-/// The kind of part that a pair of nodes is.
-const EDGE: &str = "edge";
-
 /// An edge such as `Reshape.1<Concat`: the operator that gives a value, and the input that takes it.
 fn ends(edge: &str) -> (&str, &str) {
     let (taker, giver) = edge.split_once('<').unwrap_or((edge, ""));
@@ -255,7 +252,7 @@ fn ends(edge: &str) -> (&str, &str) {
 
 /// How many edges between nodes were reached, and which not.
 fn write_edges(view: View, to: &mut impl Write) -> io::Result<()> {
-    let edges = || view.report.graphs.iter().filter(|part| part.kind == EDGE);
+    let edges = || view.report.graphs.iter().filter(|part| part.is_edge());
     let reached = edges().filter(|edge| edge.cases() > 0).count();
     writeln!(to, "\n{reached} edges between nodes were reached, such as Reshape.1<Concat; the page shows them all.")?;
     let missed: Vec<&str> = edges().filter(|edge| edge.cases() == 0).map(|edge| edge.name.as_str()).collect();
@@ -344,13 +341,13 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
         rules.push(serde_json::json!({ "name": row[0].rule, "sentence": sentence, "cells": cells }));
     }
     let mut parts = Vec::new();
-    for part in report.graphs.iter().filter(|part| part.kind != EDGE) {
+    for part in report.graphs.iter().filter(|part| !part.is_edge()) {
         let pattern = PATTERNS.iter().find(|pattern| pattern.id == part.name).map(|pattern| pattern.text);
         let more = serde_json::json!({ "pattern": pattern, "sample": part.sample, "wrong": part.wrong });
         let cell = add(part.name.clone(), Entry::from(part), more);
         parts.push(serde_json::json!({ "name": part.name, "cell": cell }));
     }
-    let edges = report.graphs.iter().filter(|part| part.kind == EDGE);
+    let edges = report.graphs.iter().filter(|part| part.is_edge());
     let edges: BTreeMap<(&str, &str), &GraphReport> = edges.map(|part| (ends(&part.name), part)).collect();
     let takers: BTreeSet<&str> = edges.keys().map(|(_, taker)| *taker).collect();
     let givers: BTreeSet<&str> = edges.keys().map(|(giver, _)| *giver).collect();

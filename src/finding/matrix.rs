@@ -92,6 +92,16 @@ struct Column {
     rows: Vec<usize>,
 }
 
+impl Column {
+    fn is(&self, name: &str, version: &str) -> bool {
+        self.name == name && self.version == version
+    }
+
+    fn release(&self) -> String {
+        format!("{} {}", self.name, self.version)
+    }
+}
+
 /// A cell of the coverage, or a part of graphs, and what each configuration of each release did there.
 #[derive(Clone, Debug, Serialize)]
 struct Entry {
@@ -271,7 +281,7 @@ impl Matrix {
         }
         for (place, id) in matrix.rows.iter().enumerate() {
             match matrix.columns.last_mut() {
-                Some(column) if (&column.name, &column.version) == (&id.name, &id.version) => column.rows.push(place),
+                Some(column) if column.is(&id.name, &id.version) => column.rows.push(place),
                 _ => matrix.columns.push(Column {
                     name: id.name.clone(),
                     version: id.version.clone(),
@@ -292,11 +302,16 @@ impl Matrix {
             let entry = self.cells.entry(key).or_insert_with(|| Entry::new(cell.name(), count));
             entry.add(&places, &cell.runtimes, cell.sample.as_ref(), &cell.wrong);
         }
-        for part in coverage.graphs.iter().filter(|part| part.kind != "edge") {
+        for part in coverage.graphs.iter().filter(|part| !part.is_edge()) {
             let key = (part.kind.clone(), part.name.clone());
             let entry = self.parts.entry(key).or_insert_with(|| Entry::new(part.name.clone(), count));
             entry.add(&places, &part.runtimes, part.sample.as_ref(), &part.wrong);
         }
+    }
+
+    /// The place of a release, if it is there.
+    fn column(&self, name: &str, version: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.is(name, version))
     }
 
     /// What each release does in an entry.
@@ -315,8 +330,7 @@ impl Matrix {
             cells[Status::ALL.iter().position(|&other| other == status).expect("all are listed")] += 1;
         }
         let shows = |finding: &&Finding| finding.is_defect && finding.columns.contains(&column);
-        let Column { name, version, .. } = &self.columns[column];
-        Total { release: format!("{name} {version}"), cells, findings: findings.iter().filter(shows).count() }
+        Total { release: self.columns[column].release(), cells, findings: findings.iter().filter(shows).count() }
     }
 
     /// Every known issue that shows and everything that is new, the most severe first. What is wrong in an entry is told which it is.
@@ -334,14 +348,10 @@ impl Matrix {
             finding.add(column_of(wrong.row));
             causes.insert(id.clone(), cause);
         }
-        let of_release = |report: &FindingReport| {
-            let is_it = |column: &Column| (&column.name, &column.version) == (&report.runtime, &report.version);
-            self.columns.iter().position(is_it)
-        };
         for (state, reports) in results.iter().flat_map(|results| results.summary.findings()) {
             for report in reports.iter().filter(|report| report.known_as.is_none()) {
                 let finding = found.entry(report.name.clone()).or_insert_with(|| Finding::new(report, state));
-                finding.add(of_release(report));
+                finding.add(self.column(&report.runtime, &report.version));
             }
         }
         let mut findings: Vec<Finding> = found.into_values().collect();
@@ -362,15 +372,14 @@ impl Matrix {
         let mut all = Vec::new();
         for (place, pair) in self.columns.windows(2).enumerate().filter(|(_, pair)| pair[0].name == pair[1].name) {
             let changes = self.changes_of(place + 1, &|key| Some(self.status(self.entry(key)?, place)));
-            all.push(Changes { since: format!("{} {}", pair[0].name, pair[0].version), changes });
+            all.push(Changes { since: pair[0].release(), changes });
         }
         if nights.is_empty() {
             return all;
         }
         let mut changes = Vec::new();
         for (place, column) in self.columns.iter().enumerate() {
-            let is_it = |other: &Column| (&other.name, &other.version) == (&column.name, &column.version);
-            if let Some(earlier) = before.columns.iter().position(is_it) {
+            if let Some(earlier) = before.column(&column.name, &column.version) {
                 changes.extend(self.changes_of(place, &|key| Some(before.status(before.entry(key)?, earlier))));
             }
         }
