@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
 use super::{Probe, Signature, minimize};
-use crate::campaign::{Trigger, broken_rule};
+use crate::campaign::{Quarantine, Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::operator::ANY;
@@ -227,14 +227,20 @@ impl Ledger {
     ///
     /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
+        let ids = probe.ids();
+        let costly = self.known().filter(|known| known.variant.mismatch().is_costly());
+        let costly: Vec<Trigger> = costly.flat_map(|known| known.written_triggers(&ids)).collect();
+        let quarantine = Quarantine::new(ids.len(), &costly);
         let of = |known: Known| {
             if known.variant.mismatch().is_costly() {
-                return known.written_triggers(&probe.ids());
+                return known.written_triggers(&ids);
             }
             let mut triggers = known.triggers(probe);
             for trigger in triggers.clone() {
                 let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..known.variant.mismatch() };
-                let others = variations(&known.variant.case());
+                let mut others = variations(&known.variant.case());
+                // What is known to take all of the time in another type would take it at the start of each campaign.
+                others.retain(|case| !quarantine.has(&ids, case));
                 let sightings = probe.look_all(&others, &mismatch.runtime);
                 for (case, _) in others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch)) {
                     let features = known.variant.features_shown(case, &mismatch, probe);

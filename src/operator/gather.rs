@@ -148,13 +148,14 @@ fn execute(call: &Call) -> Expectation {
     let Some(at) = counted(call.int(AXIS), data.rank()) else {
         return Expectation::reject(Rule::GATHER_AXIS_RANGE);
     };
-    let Some(places) = from_the_front(&values, &data.dims()[at..=at]) else {
-        return Expectation::reject(Rule::GATHER_INDEX_RANGE);
-    };
     let dims = [&data.dims()[..at], indices.dims(), &data.dims()[at + 1..]].concat();
+    // Before the indices: a runtime may take the memory for its output before it looks at them.
     if is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
+    let Some(places) = from_the_front(&values, &data.dims()[at..=at]) else {
+        return Expectation::reject(Rule::GATHER_INDEX_RANGE);
+    };
     let outputs = vec![gather(data, at, &places, dims)];
     if call.since() < NEGATIVE_INDEX_SINCE && values.iter().any(|&index| index < 0) {
         return Expectation::unspecified(Rule::GATHER_NEGATIVE_INDEX, [Answer::Outputs(outputs), Answer::Refusal]);
@@ -278,7 +279,9 @@ mod tests {
 
     #[test]
     fn an_answer_past_memory_is_never_put_together() {
-        let found = gather(13, &[1, 1 << 16], None, (&[1 << 13], &vec![0; 1 << 13]));
-        assert_eq!(found, Expectation::anything(Rule::VAST_ANSWER));
+        for index in [0, 1] {
+            let found = gather(13, &[1, 1 << 16], None, (&[1 << 13], &vec![index; 1 << 13]));
+            assert_eq!(found, Expectation::anything(Rule::VAST_ANSWER), "{index}");
+        }
     }
 }
