@@ -35,7 +35,7 @@ struct Outside {
     program: Option<Program>,
 }
 
-const RUNTIMES: [Outside; 9] = [
+const RUNTIMES: [Outside; 12] = [
     Outside {
         name: "in-house",
         public_name: "onnx-crosscheck's own implementation of the operator documents",
@@ -71,6 +71,30 @@ const RUNTIMES: [Outside; 9] = [
         package: " (of the package `onnx` of that version)",
         setup: plain,
         program: Some(Program::Python("onnx")),
+    },
+    Outside {
+        name: "openvino",
+        public_name: "OpenVINO",
+        package: " (the package of PyPI)",
+        setup: |_| "the plugin for the CPU, with the precision hint `f32`".to_owned(),
+        program: Some(Program::Python("openvino")),
+    },
+    Outside {
+        name: "rten",
+        public_name: "rten",
+        package: " (the crate)",
+        setup: |configuration| match configuration {
+            "plain" => "`enable_optimization(false)`, `shape_inference(Off)`".to_owned(),
+            _ => "`ModelOptions::with_all_ops()`".to_owned(),
+        },
+        program: None,
+    },
+    Outside {
+        name: "candle-onnx",
+        public_name: "candle-onnx",
+        package: " (the crate)",
+        setup: |_| "`simple_eval`".to_owned(),
+        program: None,
     },
     rewriter(
         "onnxoptimizer",

@@ -77,7 +77,7 @@ impl Reproducer<'_> {
             (Some(Program::Python(_)), Some((_, provider))) => Err(format!(
                 "There is no program: the package of PyPI has no execution provider {provider}. `model.onnx` is to be run by hand."
             )),
-            (Some(Program::Python(package)), None) => Ok(self.python(package)),
+            (Some(Program::Python(package)), None) => self.python(package),
             (Some(Program::Rewriter(rewriter)), _) => self.rewriter(rewriter),
             (Some(Program::Rust), _) => self.rust(),
             (None, _) => {
@@ -132,21 +132,25 @@ impl Reproducer<'_> {
         [first].into_iter().chain(second).collect()
     }
 
-    fn python(&self, package: &str) -> Written {
+    fn python(&self, package: &str) -> Result<Written, String> {
         let onnx = format!("onnx=={REFERENCE_VERSION}");
         let packages = match package {
-            "onnxruntime" => format!("onnxruntime=={} {onnx}", self.version()),
-            _ => onnx,
+            "onnx" => onnx,
+            _ => format!("{package}=={} {onnx}", self.version()),
         };
         let models = self.models(|_| Ok(String::new())).unwrap_or_default();
         let (acceptable, error_is_right) = self.acceptable();
         let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
         let is_foreign = self.is_foreign(&acceptable);
+        if is_foreign && package == "openvino" {
+            return Err("There is no program: numpy has no type for the elements of a tensor.".to_owned());
+        }
+        let runtime = self.ids.first().map_or("", |id| outside::public_name(&id.name));
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
         let text = render(
             "repro.py",
             context! {
-                title => self.title, package, commands => commands.clone(), models => Value::from(Serde(&models)),
+                title => self.title, package, runtime, commands => commands.clone(), models => Value::from(Serde(&models)),
                 levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
                 apart => self.needs_a_process(), limit => 5, foreign => is_foreign && package == "onnxruntime", before => self.before(),
                 acceptable => self.files(acceptable.len()), expected => self.expected(),
@@ -154,7 +158,7 @@ impl Reproducer<'_> {
         );
         let in_files = !self.is_defined() && self.check() == Check::Answer;
         let acceptable = acceptable.into_iter().filter(|_| in_files).cloned().collect();
-        Written { files: vec![("repro.py", text)], commands, acceptable }
+        Ok(Written { files: vec![("repro.py", text)], commands, acceptable })
     }
 
     /// The folders of what the session is fed in runs before the one that is looked at.

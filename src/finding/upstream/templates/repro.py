@@ -1,6 +1,6 @@
 """{{ title }}
 
-Exits with 0 when {{ "onnxruntime" if package == "onnxruntime" else "onnx.reference" }} does what is expected of it, and with 1 while it does not. To run it:
+Exits with 0 when {{ runtime }} does what is expected of it, and with 1 while it does not. To run it:
 
 {% for command in commands %}
     {{ command }}
@@ -33,6 +33,9 @@ import onnxruntime
 {% if not foreign %}
 from onnx import numpy_helper
 {% endif %}
+{% elif package == "openvino" %}
+import openvino
+from onnx import numpy_helper
 {% else %}
 from onnx import checker, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -42,6 +45,9 @@ HERE = Path(__file__).resolve().parent
 EXPECTED = {{ expected|python }}
 {% if package == "onnxruntime" %}
 VERSION = f"onnxruntime {onnxruntime.__version__}"
+{% elif package == "openvino" %}
+VERSION = f"OpenVINO {openvino.__version__}"
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "EXECUTION_MODE_HINT": "ACCURACY"}
 {% else %}
 VERSION = f"onnx.reference {onnx.__version__}"
 {% endif %}
@@ -60,7 +66,7 @@ RUNS = [
     ({{ model.folder|python }}, "{{ level }}"),
 {% endfor %}
 {% else %}
-    ({{ model.folder|python }}, "ReferenceEvaluator"),
+    ({{ model.folder|python }}, "{{ "CPU" if package == "openvino" else "ReferenceEvaluator" }}"),
 {% endif %}
 {% endfor %}
 ]
@@ -131,6 +137,9 @@ def run(folder, level):
 {% else %}
         return session.run(None, feeds)[{{ output }}]
 {% endif %}
+{% elif package == "openvino" %}
+        compiled = openvino.Core().compile_model(HERE / folder / "model.onnx", level, SETTINGS)
+        output = compiled(feeds)[{{ output }}]
 {% else %}
         model = onnx.load(HERE / folder / "model.onnx")
         checker.check_model(model)
