@@ -202,11 +202,14 @@ fn the_runtime_kinds() {
     let expected: Vec<String> = KINDS.iter().map(|kind| row(kind)).collect();
     assert_rows("docs/runtime.md", "| kind | version | configurations |", &expected);
     let package = |kind: &'static onnx_crosscheck::runtime::Kind| match kind.supply {
-        Supply::Package(package) => format!("| `{}` | {} | `{}` |", kind.name, kind.version, package.name),
-        _ => panic!("{} is no package", kind.name),
+        Supply::Package(package) => Some(format!("| `{}` | {} | `{}` |", kind.name, kind.version, package.name)),
+        _ => None,
     };
-    let expected: Vec<String> = table::packages().map(package).collect();
+    let expected: Vec<String> = table::named().filter_map(package).collect();
     assert_rows("docs/rewriters.md", "| name | version | package |", &expected);
+    let workers = table::named().filter(|kind| kind.supply == Supply::Worker);
+    let expected: Vec<String> = workers.map(row).collect();
+    assert_rows("docs/runtime.md", "| crate | version | configurations |", &expected);
     let readme = read("README.md");
     assert!(readme.contains(&format!("# {} or command\n", list(KINDS.iter().map(|kind| kind.name)))));
     for kind in KINDS.iter().filter(|kind| kind.name != "in-house") {

@@ -1,5 +1,6 @@
 //! Rewriters of models and backends of ONNX as runtimes: faults that are planted in them, and those that they have.
 
+mod installed;
 mod program;
 #[cfg(target_os = "linux")]
 mod python;
@@ -45,10 +46,9 @@ fn write(folder: &Path, kind: &str, python: &Path, module: &str) {
 mod wheels {
     use std::process::Command;
 
-    use onnx_crosscheck::finding::{Ledger, Probe};
     use onnx_crosscheck::runtime::provision::{self, ONNXRUNTIME_VERSION};
-    use onnx_crosscheck::runtime::table::packages;
-    use onnx_crosscheck::runtime::{self, CHECKER_VERSION, Kind, Limits, REFERENCE};
+    use onnx_crosscheck::runtime::table::named;
+    use onnx_crosscheck::runtime::{CHECKER_VERSION, Kind, REFERENCE, Supply};
 
     use super::*;
 
@@ -208,17 +208,9 @@ class Backend(onnx.backend.base.Backend):
     #[test]
     #[ignore = "wheels: the packages of rewriters"]
     fn every_known_issue_of_a_rewriter_still_shows_with_its_own_signature() {
-        let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
-        let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
-        for kind in packages().filter(|kind| kind.name != REFERENCE) {
-            let (code, out) = crosscheck(Path::new("."), &["runtimes", "install", kind.name]);
-            assert!(code == Some(0) && out.contains(&format!("{} {} is ready", kind.name, kind.version)), "{out}");
-            let rows = runtime::select(Some(kind.name)).unwrap();
-            let mut probe = Probe::new(runtime::open_apart(&rows, &limits).unwrap_or_else(|error| panic!("{error}")));
-            let there = ledger.known().filter(|known| known.variant.may_show_on(&rows[0].id));
-            let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
-            assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
-            assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
+        let packages = named().filter(|kind| matches!(kind.supply, Supply::Package(_)));
+        for kind in packages.filter(|kind| kind.name != REFERENCE) {
+            installed::assert_known_issues_show(kind);
             assert_programs_say_so(kind);
         }
     }

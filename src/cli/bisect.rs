@@ -137,7 +137,7 @@ fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let kind = rows[0].kind()?;
     let oldest = match kind.supply {
         Supply::Library => provision::OLDEST_ONNXRUNTIME,
-        Supply::Linked | Supply::Package(_) => "0",
+        Supply::Linked | Supply::Worker | Supply::Package(_) => "0",
         Supply::Program | Supply::Module(_) => {
             anyhow::bail!("{name} is a program of your own, of which there is one version")
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Ending, table};
-use crate::runtime::table::{State, packages, rows, rows_of};
+use crate::runtime::table::{State, named, rows, rows_of};
 use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
@@ -41,7 +41,7 @@ fn list(to: &mut impl Write) -> anyhow::Result<()> {
     }
     writeln!(to, "{}", table.trim_fmt())?;
     table = super::table(["runtime", "version", "state"]);
-    for row in packages().flat_map(rows_of) {
+    for row in named().flat_map(rows_of) {
         let (version, state) = state(&row)?;
         table.add_row([row.id.to_string(), version, state]);
     }
@@ -79,7 +79,7 @@ fn install(release: &str) -> anyhow::Result<()> {
             println!("{name} {version} is linked into this program.");
             return Ok(());
         }
-        Supply::Linked => provision::build_worker(kind.name, version)?,
+        Supply::Linked | Supply::Worker => provision::build_worker(kind.name, version)?,
         Supply::Package(package) => provision::install_package(kind.name, &package, version)?,
         Supply::Program | Supply::Module(_) => {
             anyhow::bail!("{name} is a program of your own: install it as it wants to be installed")

@@ -5,6 +5,7 @@
 
 mod caught;
 mod command;
+pub mod crates;
 mod in_house;
 #[cfg(feature = "onnxruntime")]
 mod onnxruntime;
@@ -45,7 +46,7 @@ pub static KINDS: &[&Kind] = &[
 
 /// The runtime kinds that a user names, beside [`KINDS`].
 fn others() -> impl Iterator<Item = &'static Kind> {
-    [&command::KIND].into_iter().chain(python::KINDS)
+    [&command::KIND].into_iter().chain(python::KINDS).chain(crates::KINDS)
 }
 
 /// Every runtime kind that can be named.
@@ -77,11 +78,24 @@ pub struct Kind {
     pub open: fn(&Row) -> Result<Box<dyn Runtime>, OpenError>,
 }
 
+impl Kind {
+    /// Whether a version of it has a program of its own, since this program is not linked with it.
+    pub fn has_worker(&self, version: &str) -> bool {
+        match self.supply {
+            Supply::Worker => true,
+            Supply::Linked => version != self.version,
+            _ => false,
+        }
+    }
+}
+
 /// Where the code of a runtime comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
     /// It is linked into this program, at one version; any other has a program of its own, which serves as its worker.
     Linked,
+    /// It is a crate, of which each version has a program of its own, which serves as its worker.
+    Worker,
     /// It is a library that is loaded, at any version; one in a process.
     Library,
     /// It is the user's own program.
@@ -205,14 +219,16 @@ pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
     runtimes.iter().map(|runtime| runtime.id().clone()).collect()
 }
 
-/// Sets what runtimes read from the environment of their process. An error of a runtime in Rust is an outcome like any other,
-/// and there are many, so none takes a back-trace; and onnxruntime writes nothing about its user to the disk. Workers inherit
-/// it.
+/// What runtimes read from the environment of their process. An error of a runtime in Rust is an outcome like any other, and
+/// there are many, so none takes a back-trace; and onnxruntime writes nothing about its user to the disk.
+const ENVIRONMENT: [(&str, &str); 2] = [("RUST_LIB_BACKTRACE", "0"), provision::NO_TELEMETRY];
+
+/// Sets what runtimes read from the environment of their process.
 ///
 /// # Safety
 /// No other thread may run meanwhile: it could be reading the environment.
 pub unsafe fn prepare_environment() {
-    for (name, value) in [("RUST_LIB_BACKTRACE", "0"), provision::NO_TELEMETRY] {
+    for (name, value) in ENVIRONMENT {
         // SAFETY: the caller says that there is no other thread.
         unsafe { std::env::set_var(name, value) };
     }
@@ -225,9 +241,9 @@ pub unsafe fn prepare_environment() {
 pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let open_one = |row: &Row| {
         let kind = row.kind()?;
-        if kind.supply == Supply::Linked && row.id.version != kind.version {
+        if kind.has_worker(&row.id.version) {
             let reason =
-                format!("in this process there is only {} {}: leave out --in-process", kind.name, kind.version);
+                format!("{} is not linked into this program: leave out --in-process", row.id.with_version_only());
             return Err(OpenError::new(&row.id, reason));
         }
         (kind.open)(row)
@@ -243,7 +259,7 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
 pub fn open_apart(rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let start = |row: &Row| match row.kind()?.supply {
         Supply::Program | Supply::Module(_) | Supply::Package(_) => command::start(row, limits),
-        Supply::Linked | Supply::Library => worker::start(row, limits),
+        Supply::Linked | Supply::Worker | Supply::Library => worker::start(row, limits),
     };
     // All of them are started before one is waited for.
     let started = rows.iter().map(start).collect::<Result<Vec<_>, _>>()?;

@@ -94,9 +94,10 @@ impl Row {
         };
         match (kind.supply, &self.library) {
             (Supply::Linked, _) if self.id.version == kind.version => State::Ready,
-            (Supply::Linked, _) => match provision::worker(kind.name, &self.id.version) {
+            (Supply::Linked | Supply::Worker, _) => match provision::worker(kind.name, &self.id.version) {
                 Ok(path) => {
-                    let build = format!("crosscheck runtimes install {}@{}", kind.name, self.id.version);
+                    let release = RuntimeId { name: kind.name.to_owned(), ..self.id.clone() }.release();
+                    let build = format!("crosscheck runtimes install {release}");
                     is_file(&path, State::NotAvailable(format!("its worker is not built: `{build}` builds it")))
                 }
                 Err(error) => State::NotAvailable(error.to_string()),
@@ -190,11 +191,11 @@ impl Entry {
 
 /// The row of the reference evaluator of the `onnx` package. It is under test as any runtime is.
 pub fn reference() -> Option<Row> {
-    packages().find(|kind| kind.name == REFERENCE).and_then(|kind| rows_of(kind).pop())
+    named().find(|kind| kind.name == REFERENCE).and_then(|kind| rows_of(kind).pop())
 }
 
 /// The kinds that take part where they are named, and need no row of the user's.
-pub fn packages() -> impl Iterator<Item = &'static Kind> {
+pub fn named() -> impl Iterator<Item = &'static Kind> {
     others().filter(|kind| !kind.supply.is_named_by_the_user())
 }
 
@@ -286,7 +287,7 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
             });
             let mut there: Vec<String> = there.collect();
             there.dedup();
-            there.extend(packages().map(|kind| kind.name.to_owned()));
+            there.extend(named().map(|kind| kind.name.to_owned()));
             let reason =
                 format!("there is no such runtime; there are {}, and other versions as NAME@VERSION", there.join(", "));
             return Err(OpenError::new(format!("`{name}`"), reason));

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use self::message::{Garbage, OTHER_VERSION};
 use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
-use super::{Declaration, Kind, Limits, OpenError, Row, Supply, provision};
+use super::{Declaration, ENVIRONMENT, Kind, Limits, OpenError, Row, provision};
 use crate::model::Job;
 use crate::tensor::Tensor;
 use crate::text::cut;
@@ -77,14 +77,14 @@ impl Protocol for Files {
             }
             State::NotAvailable(why) => return Err(why),
         }
-        let program = if kind.supply == Supply::Linked && row.id.version != kind.version {
+        let program = if kind.has_worker(&row.id.version) {
             provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?
         } else {
             limits.program().map_err(|error| format!("this program is not found: {error}"))?
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);
-        command.env(provision::NO_TELEMETRY.0, provision::NO_TELEMETRY.1);
+        command.envs(ENVIRONMENT);
         if std::env::var_os(HUGE_PAGES).is_none() {
             command.env(HUGE_PAGES, "0");
         }

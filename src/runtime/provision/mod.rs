@@ -1,5 +1,5 @@
 //! Brings the code of runtimes that is not linked into this program into the user's cache directory: the library of an
-//! onnxruntime release, from its Python wheel; the worker of another release of a linked runtime, built with cargo; and packages of
+//! onnxruntime release, from its Python wheel; the worker of a release that is not linked, built with cargo; and packages of
 //! Python.
 //!
 //! A file appears there whole or not at all.
@@ -19,8 +19,8 @@ pub use onnxruntime::{
 pub use package::{install_package, interpreter};
 pub use worker::{build_worker, worker};
 
-use super::table::packages;
-use super::{Kind, Supply, by_number};
+use super::table::named;
+use super::{Kind, Supply, by_number, kinds};
 
 /// Why the code of a runtime cannot be had. Each says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +96,7 @@ pub fn releases(kind: &Kind) -> Result<Vec<String>, ProvisionError> {
             releases.push(kind.version.to_owned());
             releases
         }
+        Supply::Worker => worker::built_workers(kind.name)?,
         Supply::Package(_) => package::installed(kind.name)?,
         Supply::Program | Supply::Module(_) => vec![],
     };
@@ -115,10 +116,11 @@ pub fn other_releases() -> Result<Vec<String>, ProvisionError> {
         (is_there && version != ONNXRUNTIME_VERSION).then(|| format!("onnxruntime@{version}"))
     });
     let workers = names_in(&cache("workers")?).into_iter().filter_map(|name| {
-        let (kind, version) = name.strip_suffix(std::env::consts::EXE_SUFFIX)?.split_once('-')?;
-        Some(format!("{kind}@{version}"))
+        let (kind, version) = name.strip_suffix(std::env::consts::EXE_SUFFIX)?.rsplit_once('-')?;
+        let is_usual = kinds().any(|of| of.name == kind && of.version == version);
+        (!is_usual).then(|| format!("{kind}@{version}"))
     });
-    let packages = packages().flat_map(|kind| {
+    let packages = named().filter(|kind| matches!(kind.supply, Supply::Package(_))).flat_map(|kind| {
         let there = package::installed(kind.name).unwrap_or_default().into_iter();
         there.filter(|version| version != kind.version).map(|version| format!("{}@{version}", kind.name))
     });

@@ -1,4 +1,4 @@
-//! The worker of another release of a linked runtime, built with cargo.
+//! The worker of a runtime that is a crate: of another release than is linked, or of one that is not linked. Built with cargo.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use super::{ProvisionError, cache, names_in, run};
 /// The folder with the sources of workers, in a checkout.
 const WORKERS: &str = "workers";
 
-/// Where the worker of a release of a linked runtime is, or will be once it is built.
+/// Where the worker of a release is, or will be once it is built.
 ///
 /// # Errors
 /// If no cache directory is known.
@@ -17,7 +17,7 @@ pub fn worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
     Ok(cache("workers")?.join(format!("{kind}-{version}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The releases of a linked runtime whose workers are built.
+/// The releases of a runtime whose workers are built.
 ///
 /// # Errors
 /// If no cache directory is known.
@@ -28,7 +28,7 @@ pub(super) fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
     Ok(names_in(&cache("workers")?).iter().filter_map(version).collect())
 }
 
-/// Builds the worker of a release of a linked runtime, in the checkout that this is run in.
+/// Builds the worker of a release, in the checkout that this is run in.
 ///
 /// # Errors
 /// If this is no checkout, it has no such worker, or cargo fails.

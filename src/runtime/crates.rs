@@ -1,0 +1,63 @@
+//! Runtimes that are crates and are not linked into this program: each has a program of its own in `workers/`, which cargo builds
+//! where it is asked for. None takes part unless it is named.
+
+use super::{Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Stage, Supply, caught};
+use crate::model::Job;
+
+/// rten, without its passes and with them.
+pub static RTEN: Kind = Kind {
+    configurations: &["plain", "optimized"],
+    stages: &["plain", "optimized"],
+    ..kind("rten", "0.27.0", include_str!("../../known/rten.toml"))
+};
+
+/// Candle's evaluator of ONNX models.
+pub static CANDLE: Kind = kind("candle-onnx", "0.11.1", include_str!("../../known/candle-onnx.toml"));
+
+/// Every kind of which this project has workers only.
+pub(super) static KINDS: [&Kind; 2] = [&RTEN, &CANDLE];
+
+const fn kind(name: &'static str, version: &'static str, known: &'static str) -> Kind {
+    Kind {
+        name,
+        version,
+        configurations: &[""],
+        stages: &[],
+        passes: &[],
+        supply: Supply::Worker,
+        known,
+        open: |row| Err(OpenError::new(&row.id, "it runs in its worker only: leave out --in-process")),
+    }
+}
+
+/// Loads the model of a job and runs it with each of its feeds, on a runtime in Rust whose errors are texts, and which makes a
+/// constant of each default. A panic is an outcome.
+pub fn execute<L>(
+    job: &Job,
+    phrases: &[Phrase],
+    done: &mut dyn FnMut(Execution),
+    load: impl FnOnce() -> Result<L, String>,
+    run: impl Fn(&L, usize) -> Result<Vec<Output>, String>,
+) {
+    let load = || match job.overridden_default().map_err(|error| error.to_string())? {
+        None => load().map(Ok),
+        Some(name) => Ok(Err(format!("the input {name} has a default, which becomes a constant, and cannot be fed"))),
+    };
+    match attempt(Stage::Load, phrases, load) {
+        Err(failed) => done(failed),
+        Ok(Err(message)) => done(Execution::without_answer(Outcome::Unsupported(Gap::Overriding), message)),
+        Ok(Ok(model)) => (0..job.runs.len()).for_each(|index| {
+            let outputs = attempt(Stage::Run, phrases, || run(&model, index));
+            done(outputs.map_or_else(|failed| failed, |outputs| Execution::answer(outputs, vec![])));
+        }),
+    }
+}
+
+/// The result of a stage; where it failed, by an error or a panic, the execution.
+fn attempt<T>(stage: Stage, phrases: &[Phrase], work: impl FnOnce() -> Result<T, String>) -> Result<T, Execution> {
+    match caught(work) {
+        Ok(Ok(result)) => Ok(result),
+        Ok(Err(message)) => Err(Execution::failure(stage, message, phrases, None)),
+        Err(message) => Err(Execution::without_answer(Outcome::Panicked { stage }, message)),
+    }
+}

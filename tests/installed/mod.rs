@@ -1,0 +1,22 @@
+//! Runtimes that take part where they are named, and are installed for that.
+
+use std::path::Path;
+
+use onnx_crosscheck::finding::{Ledger, Probe};
+use onnx_crosscheck::runtime::{self, Kind, Limits};
+
+use crate::program::crosscheck;
+
+/// Installs a runtime, and holds its known issues against what it does.
+pub fn assert_known_issues_show(kind: &Kind) {
+    let ledger = Ledger::load().unwrap_or_else(|error| panic!("{error}"));
+    let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
+    let (code, out) = crosscheck(Path::new("."), &["runtimes", "install", kind.name]);
+    assert!(code == Some(0) && out.contains(&format!("{} {} is ready", kind.name, kind.version)), "{out}");
+    let rows = runtime::select(Some(kind.name)).unwrap();
+    let mut probe = Probe::new(runtime::open_apart(&rows, &limits).unwrap_or_else(|error| panic!("{error}")));
+    let there = ledger.known().filter(|known| known.variant.may_show_on(&rows[0].id));
+    let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
+    assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
+    assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
+}
