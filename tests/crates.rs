@@ -3,13 +3,13 @@
 mod installed;
 mod program;
 
-mod slow {
+mod wheels {
     use onnx_crosscheck::runtime::{Supply, table::named};
 
     use super::*;
 
     #[test]
-    #[ignore = "slow: builds the workers"]
+    #[ignore = "wheels: builds the workers"]
     fn every_known_issue_of_a_crate_still_shows_with_its_own_signature() {
         let crates: Vec<_> = named().filter(|kind| kind.supply == Supply::Worker).collect();
         assert!(!crates.is_empty());
