@@ -149,13 +149,12 @@ fn execute(call: &Call) -> Expectation {
         return Expectation::reject(Rule::GATHER_AXIS_RANGE);
     };
     let dims = [&data.dims()[..at], indices.dims(), &data.dims()[at + 1..]].concat();
-    // Before the indices: a runtime may take the memory for its output before it looks at them.
+    let Some(places) = from_the_front(&values, &data.dims()[at..=at]) else {
+        return Expectation::reject_with_output(Rule::GATHER_INDEX_RANGE, &dims);
+    };
     if is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
-    let Some(places) = from_the_front(&values, &data.dims()[at..=at]) else {
-        return Expectation::reject(Rule::GATHER_INDEX_RANGE);
-    };
     let outputs = vec![gather(data, at, &places, dims)];
     if call.since() < NEGATIVE_INDEX_SINCE && values.iter().any(|&index| index < 0) {
         return Expectation::unspecified(Rule::GATHER_NEGATIVE_INDEX, [Answer::Outputs(outputs), Answer::Refusal]);

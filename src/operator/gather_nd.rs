@@ -266,22 +266,16 @@ fn execute(call: &Call) -> Expectation {
         Err(rule) => return Expectation::reject(rule),
     };
     let dims = [request.batches, request.tuples, request.part].concat();
-    // Before the indices: a runtime may take the memory for its output before it looks at them.
-    if is_vast_output(&dims) {
-        return match request.sizes {
-            [] => Expectation::reject(Rule::GATHER_ND_EMPTY_TUPLE),
-            _ => Expectation::vast(&dims),
-        };
-    }
     let values = call.integers(1).expect("indices are integers");
     let Some(places) = from_the_front(&values, request.sizes) else {
-        return Expectation::reject(Rule::GATHER_ND_INDEX_RANGE);
+        return Expectation::reject_with_output(Rule::GATHER_ND_INDEX_RANGE, &dims);
     };
-    let outputs = vec![request.gather(&places, dims)];
-    if request.sizes.is_empty() {
-        return Expectation::Reject { rule: Rule::GATHER_ND_EMPTY_TUPLE, lenient: Some(outputs) };
+    let answer = (!is_vast_output(&dims)).then(|| vec![request.gather(&places, dims.clone())]);
+    match answer {
+        lenient if request.sizes.is_empty() => Expectation::Reject { rule: Rule::GATHER_ND_EMPTY_TUPLE, lenient },
+        Some(outputs) => Expectation::Defined(outputs),
+        None => Expectation::vast(&dims),
     }
-    Expectation::Defined(outputs)
 }
 
 /// What a call asks for: for each tuple of each batch one part of the data.

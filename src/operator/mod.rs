@@ -411,6 +411,15 @@ impl Expectation {
         }
     }
 
+    /// The expectation of a call that breaks a rule which a runtime may look at when it has the memory for its output: to refuse
+    /// it, or nothing that is judged here where the output is vast.
+    fn reject_with_output(rule: Rule, dims: &[i64]) -> Expectation {
+        match is_vast_output(dims).then(|| Expectation::vast(dims)) {
+            Some(open @ Expectation::Unspecified { .. }) => open,
+            _ => Expectation::reject(rule),
+        }
+    }
+
     /// The expectation of a call of which no text says whether it is valid: to refuse it, or what the reading with this
     /// expectation gives. What that reading refuses is to be refused.
     fn or_refusal(self, rule: Rule) -> Expectation {
