@@ -527,4 +527,13 @@ mod tests {
         assert!(page.contains(&format!("0 of {} cells were reached", report.cells.len())), "the totals are told");
         assert_eq!(page.matches("</script>").count(), page.matches("<script").count(), "no text closes a script");
     }
+
+    #[test]
+    fn each_operator_is_a_step_away() {
+        let page = page(&report(&["in-house"])).unwrap();
+        for place in OPERATORS.iter().map(|operator| operator.name).chain(["rules", "graphs"]) {
+            let (link, heading) = (format!("<a href=\"#{place}\">"), format!("<h2 id=\"{place}\">"));
+            assert!(page.contains(&link) && page.contains(&heading), "{place}");
+        }
+    }
 }
