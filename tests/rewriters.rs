@@ -206,6 +206,20 @@ class Backend(onnx.backend.base.Backend):
     }
 
     #[test]
+    #[ignore = "wheels: the package openvino"]
+    fn openvino_gives_tensors_of_types_that_numpy_lacks() {
+        let (code, out) = crosscheck(Path::new("."), &["runtimes", "install", "openvino"]);
+        assert_eq!(code, Some(0), "{out}");
+        for operand in
+            ["bfloat16[3]:special", "int4[3]", "uint4[2,2]", "float8e4m3fn[2]:special", "float8e5m2[2]:special"]
+        {
+            let case = format!("Identity@23 {operand}:initializer");
+            let (code, out) = crosscheck(Path::new("."), &["run", &case, "--runtimes", "in-house,openvino"]);
+            assert!(code == Some(0) && out.contains("openvino  agrees"), "{case}: {out}");
+        }
+    }
+
+    #[test]
     #[ignore = "wheels: the packages of rewriters"]
     fn every_known_issue_of_a_rewriter_still_shows_with_its_own_signature() {
         let packages = named().filter(|kind| matches!(kind.supply, Supply::Package(_)));
