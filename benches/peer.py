@@ -5,7 +5,7 @@
     venv/bin/python benches/peer.py
 
 The loop builds a model with onnx.helper, checks it with onnx.checker, runs it on onnxruntime with one thread, and compares
-what came of it with onnx.reference. Reading the cases and starting Python are not counted. Of crosscheck everything is: its
+the result with that of onnx.reference. Reading the cases and starting Python are not counted. Of crosscheck everything is: its
 start, its processes, and the cases that Python cannot judge, though only those that both judge are divided by the time. A verdict is one on one case on one runtime.
 """
 

@@ -12,7 +12,7 @@ use crate::verdict::{
     Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
 };
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Debug)]
 pub struct Examination {
     /// By runtime.

@@ -103,7 +103,7 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
     older.find(|older| look(older) == wanted).unwrap_or_else(|| case.clone())
 }
 
-/// What came of the case in one release.
+/// The result of the case in one release.
 #[derive(Clone, PartialEq)]
 pub(super) struct Seen {
     outcomes: Vec<Outcome>,

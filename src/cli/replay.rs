@@ -15,7 +15,7 @@ use crate::finding::{
 };
 use crate::model::test_data;
 
-/// Run test data in the layout of ONNX on every runtime, with the stored outputs as one more witness
+/// Run test data in the layout of ONNX on every runtime, and say whether the stored outputs are right
 ///
 /// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, as the backend tests of the `onnx`
 /// package. Models of Shape, Flatten, Reshape, Size, Identity, Squeeze, Unsqueeze, Transpose, Expand, Tile, ConstantOfShape,

@@ -1,4 +1,4 @@
-//! What comes of a test, for what shows the results of tests.
+//! The result of a test, for what shows the results of tests.
 
 use quick_junit::{NonSuccessKind, TestCaseStatus};
 

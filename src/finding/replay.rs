@@ -30,7 +30,7 @@ pub struct Replay {
     pub came: Came,
 }
 
-/// What came of it.
+/// The result of a data set.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
@@ -389,7 +389,7 @@ fn list(tensors: &[Tensor]) -> String {
     tensors.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
-/// What came of it, in words.
+/// An outcome in words.
 fn shown(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answer(outputs) => {

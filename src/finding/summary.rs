@@ -25,7 +25,7 @@ use crate::verdict::Severity;
 /// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
 const FORMAT: u32 = 6;
 
-/// What came of a campaign, or of several that were merged.
+/// The results of a campaign, or of several that were merged.
 #[derive(Clone, Copy, Debug)]
 pub struct Outline<'a> {
     pub header: &'a Header,

@@ -1,6 +1,6 @@
 //! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
 //!
-//! Batches of jobs are put into a file, whose length goes to the worker's standard input. What came of a job is put into
+//! Batches of jobs are put into a file, whose length goes to the worker's standard input. The result of a job is put into
 //! another file as soon as it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of
 //! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
 //! the next batch. The worker reads jobs where they are; the program maps neither file, since memory may be full and whatever

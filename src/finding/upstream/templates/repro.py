@@ -108,7 +108,7 @@ def load(path):
 
 {% endif %}
 def run(folder, level):
-    """What comes of a model{{ ", and the shape that was declared of it" if check == "declared" }}: an output or the error that is raised."""
+    """The result of a model{{ ", and the shape that was declared of it" if check == "declared" }}: an output or the error that is raised."""
     feeds = {name: load(f"{folder}test_data_set_0/input_{k}.pb") for k, name in enumerate(FEEDS[folder])}
 {% if package == "onnxruntime" %}
     options = onnxruntime.SessionOptions()
