@@ -57,11 +57,10 @@ impl Runtime for Candle {
 
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         let load = || {
-            let types = job.model.output_types().map_err(|error| error.to_string())?;
             let bytes = job.model.self_contained().map_err(|error| error.to_string())?;
-            Ok((ModelProto::decode(&*bytes).map_err(|error| error.to_string())?, types))
+            ModelProto::decode(&*bytes).map_err(|error| error.to_string())
         };
-        crates::execute(job, PHRASES, done, load, |(model, types), run| {
+        crates::execute(job, PHRASES, done, load, |model, run, types| {
             let feeds = job.feeds(run).map(|(name, tensor)| Ok((name.to_owned(), native(tensor)?)));
             let feeds = feeds.collect::<Result<_, String>>()?;
             let values = candle_onnx::simple_eval(model, feeds).map_err(|error| error.to_string())?;

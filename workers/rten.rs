@@ -56,14 +56,13 @@ impl Runtime for Rten {
 
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         let load = || {
-            let types = job.model.output_types().map_err(|error| error.to_string())?;
             let model = match &job.model {
                 Serialized::Bytes(bytes) => self.options.load(bytes.to_vec()),
                 Serialized::File(path) => self.options.load_file(path),
             };
-            Ok((model.map_err(|error| error.to_string())?, types))
+            model.map_err(|error| error.to_string())
         };
-        crates::execute(job, PHRASES, done, load, |(model, types), run| self.outputs(model, types, job, run));
+        crates::execute(job, PHRASES, done, load, |model, run, types| self.outputs(model, types, job, run));
     }
 }
 

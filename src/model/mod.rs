@@ -73,16 +73,6 @@ impl Serialized {
         Ok(model)
     }
 
-    /// The element types that the model declares for its outputs, in the order of the graph; nothing for an output without one,
-    /// or of a type that this program does not know.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or the bytes are no `ModelProto`.
-    pub fn output_types(&self) -> io::Result<Vec<Option<ElementType>>> {
-        let outputs = self.decode()?.graph.unwrap_or_default().output;
-        Ok(outputs.iter().map(read::element_type).collect())
-    }
-
     /// The model.
     ///
     /// # Errors
@@ -120,16 +110,6 @@ impl Job {
     /// What a run feeds, by name of the graph input.
     pub fn feeds(&self, run: usize) -> impl Iterator<Item = (&str, &Tensor)> {
         self.inputs.iter().map(|name| &**name).zip(&self.runs[run])
-    }
-
-    /// An input that is fed though the model has a default for it, which is an initializer of the same name.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or the bytes are no `ModelProto`.
-    pub fn overridden_default(&self) -> io::Result<Option<&str>> {
-        let graph = self.model.decode()?.graph.unwrap_or_default();
-        let has_default = |name: &str| graph.initializer.iter().any(|tensor| tensor.name.as_deref() == Some(name));
-        Ok(self.inputs.iter().map(|name| &**name).find(|name| has_default(name)))
     }
 
     /// The job that has but one of the runs.

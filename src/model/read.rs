@@ -240,7 +240,7 @@ fn shape(info: &ValueInfoProto) -> Option<&TensorShapeProto> {
     info.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref()
 }
 
-pub(super) fn element_type(info: &ValueInfoProto) -> Option<ElementType> {
+pub(crate) fn element_type(info: &ValueInfoProto) -> Option<ElementType> {
     ElementType::from_data_type(info.r#type.as_ref()?.tensor_type.as_ref()?.elem_type?)
 }
 

@@ -3,6 +3,8 @@
 
 use super::{Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Stage, Supply, caught};
 use crate::model::Job;
+use crate::model::read::element_type;
+use crate::tensor::ElementType;
 
 /// rten, without its passes and with them.
 pub static RTEN: Kind = Kind {
@@ -31,23 +33,31 @@ const fn kind(name: &'static str, version: &'static str, known: &'static str) ->
 }
 
 /// Loads the model of a job and runs it with each of its feeds, on a runtime in Rust whose errors are texts, and which makes a
-/// constant of each default. A panic is an outcome.
+/// constant of each default. A panic is an outcome. `run` has the run, and the element types that the model declares for its
+/// outputs: nothing for one of a type that this program does not know.
 pub fn execute<L>(
     job: &Job,
     phrases: &[Phrase],
     done: &mut dyn FnMut(Execution),
     load: impl FnOnce() -> Result<L, String>,
-    run: impl Fn(&L, usize) -> Result<Vec<Output>, String>,
+    run: impl Fn(&L, usize, &[Option<ElementType>]) -> Result<Vec<Output>, String>,
 ) {
-    let load = || match job.overridden_default().map_err(|error| error.to_string())? {
-        None => load().map(Ok),
-        Some(name) => Ok(Err(format!("the input {name} has a default, which becomes a constant, and cannot be fed"))),
+    let load = || {
+        let graph = job.model.decode().map_err(|error| error.to_string())?.graph.unwrap_or_default();
+        let has_default = |name: &str| graph.initializer.iter().any(|tensor| tensor.name.as_deref() == Some(name));
+        let types: Vec<_> = graph.output.iter().map(element_type).collect();
+        match job.inputs.iter().find(|name| has_default(name)) {
+            None => load().map(|model| Ok((model, types))),
+            Some(name) => {
+                Ok(Err(format!("the input {name} has a default, which becomes a constant, and cannot be fed")))
+            }
+        }
     };
     match attempt(Stage::Load, phrases, load) {
         Err(failed) => done(failed),
         Ok(Err(message)) => done(Execution::without_answer(Outcome::Unsupported(Gap::Overriding), message)),
-        Ok(Ok(model)) => (0..job.runs.len()).for_each(|index| {
-            let outputs = attempt(Stage::Run, phrases, || run(&model, index));
+        Ok(Ok((model, types))) => (0..job.runs.len()).for_each(|index| {
+            let outputs = attempt(Stage::Run, phrases, || run(&model, index, &types));
             done(outputs.map_or_else(|failed| failed, |outputs| Execution::answer(outputs, vec![])));
         }),
     }
