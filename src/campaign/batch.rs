@@ -11,6 +11,7 @@ use indexmap::{IndexMap, IndexSet};
 use smallvec::SmallVec;
 
 use super::Trigger;
+use super::quarantine::Suspect;
 use crate::case::{Features, Generated, Node, Value, Wiring};
 use crate::model::{self, Job, Part, Versions};
 use crate::operator::{Expectation, OperatorName, Rule};
@@ -30,18 +31,23 @@ pub(super) struct Member<'a> {
     pub(super) generated: &'a Generated,
     /// The place of the first case that has the same model.
     model: usize,
-    features: OnceCell<Features>,
+    suspect: Suspect<'a>,
     /// The model's.
     part: OnceCell<Part>,
 }
 
 impl<'a> Member<'a> {
     fn new(generated: &'a Generated, model: usize) -> Member<'a> {
-        Member { generated, model, features: OnceCell::new(), part: OnceCell::new() }
+        Member { generated, model, suspect: Suspect::new(&generated.case), part: OnceCell::new() }
+    }
+
+    /// The case, as it is compared with what ended a process.
+    pub(super) fn suspect(&self) -> &Suspect<'a> {
+        &self.suspect
     }
 
     pub(super) fn features(&self) -> &Features {
-        self.features.get_or_init(|| Features::of(&self.generated.case))
+        self.suspect.features()
     }
 
     fn part(&self) -> &Part {

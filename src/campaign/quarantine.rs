@@ -7,6 +7,7 @@
 //! counted as such. A runtime whose process most jobs end
 //! is left out altogether.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,12 +62,10 @@ impl Quarantine {
 
     /// Whether a case is like one that is known to end the process of one of these runtimes.
     pub fn has(&self, ids: &[RuntimeId], case: &Case) -> bool {
-        let (known, features) = (self.known(), OnceCell::new());
+        let (known, suspect) = (self.known(), Suspect::new(case));
         let mut releases: Vec<String> = ids.iter().map(RuntimeId::release).collect();
         releases.dedup();
-        releases
-            .iter()
-            .any(|release| known.like(release, case, || features.get_or_init(|| Features::of(case))).is_some())
+        releases.iter().any(|release| known.like(release, &suspect).is_some())
     }
 
     pub(super) fn known(&self) -> Arc<Known> {
@@ -106,8 +105,8 @@ impl Quarantine {
     ) -> Result<(Proven, Option<(Case, Execution)>), Execution> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let release = runtime.id().release();
-        let features = Features::of(whole);
-        if let Some(proven) = self.known().like(&release, whole, || &features) {
+        let suspect = Suspect::new(whole);
+        if let Some(proven) = self.known().like(&release, &suspect) {
             return Ok((proven.clone(), None));
         }
         let alone = execute_once(runtime, &job(whole));
@@ -120,8 +119,8 @@ impl Quarantine {
             let executions = runtime.execute_all(&[&job(case)]).concat();
             executions.first().is_some_and(|execution| execution.outcome == *outcome)
         };
-        let node = nodes_alone(whole).into_iter().find(|node| !is_over() && ends_it(node));
-        let case = node.as_ref().unwrap_or(whole);
+        let node = suspect.nodes().iter().map(|node| &*node.case).find(|node| !is_over() && ends_it(node));
+        let case = node.unwrap_or(whole);
         let features = Features::of(case);
         // Here a case has less time than when what it is reduced to is executed again. A number that decides how long it takes
         // would be reduced to one that takes just too long here, and not there.
@@ -153,11 +152,6 @@ impl Quarantine {
     }
 }
 
-/// Each node of a graph by itself; nothing if there is one only.
-fn nodes_alone(case: &Case) -> Vec<Case> {
-    if case.nodes.len() > 1 { case.each_alone() } else { vec![] }
-}
-
 /// The rule for which a case must be refused, if it must.
 pub(crate) fn broken_rule(case: &Case) -> Option<Rule> {
     match case.expectation(&case.tensors()) {
@@ -182,23 +176,59 @@ impl Known {
         self.tallies[place].2
     }
 
-    /// What ended the process of a release in a case whose features another case has as well, or one of its nodes alone.
-    pub(super) fn like<'f>(&self, release: &str, case: &Case, features: impl Fn() -> &'f Features) -> Option<&Proven> {
+    /// What ended the process of a release in a case whose features this one has as well, or one of its nodes alone.
+    pub(super) fn like(&self, release: &str, suspect: &Suspect) -> Option<&Proven> {
         let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
-        let of = |case: &Case, is_in: &dyn Fn(&Trigger) -> bool| {
-            let subject = case.subject();
+        let find = |suspect: &Suspect, is_in: &dyn Fn(&Trigger) -> bool| {
+            let subject = suspect.case.subject();
             // A case that must be refused tells nothing of one that must not.
-            let has_rule = |rule: Option<Rule>| rule.is_none() || broken_rule(case).is_some();
             own().find(|Proven { trigger, .. }| {
-                trigger.mismatch.concerns(subject) && is_in(trigger) && has_rule(trigger.rule)
+                trigger.mismatch.concerns(subject)
+                    && is_in(trigger)
+                    && (trigger.rule.is_none() || suspect.must_be_refused())
             })
         };
-        of(case, &|trigger| trigger.is_in(features())).or_else(|| {
-            own().next()?;
-            nodes_alone(case).iter().find_map(|node| {
-                let features = Features::of(node);
-                of(node, &|trigger| trigger.features.are_within(&features))
-            })
+        find(suspect, &|trigger| trigger.is_in(suspect.features())).or_else(|| {
+            let concerns_one = |Proven { trigger, .. }: &Proven| {
+                suspect.case.nodes.iter().any(|node| trigger.mismatch.concerns(node.operator.name))
+            };
+            own().find(|proven| concerns_one(proven))?;
+            let like = |node: &Suspect| find(node, &|trigger| trigger.features.are_within(node.features()));
+            suspect.nodes().iter().find_map(like)
+        })
+    }
+}
+
+/// A case that may be like one that ended a process, with what is compared of it, each made when it is first asked for.
+pub(super) struct Suspect<'c> {
+    case: Cow<'c, Case>,
+    features: OnceCell<Features>,
+    must_be_refused: OnceCell<bool>,
+    nodes: OnceCell<Vec<Suspect<'static>>>,
+}
+
+impl<'c> Suspect<'c> {
+    pub(super) fn new(case: &'c Case) -> Suspect<'c> {
+        Suspect::of(Cow::Borrowed(case))
+    }
+
+    fn of(case: Cow<'c, Case>) -> Suspect<'c> {
+        Suspect { case, features: OnceCell::new(), must_be_refused: OnceCell::new(), nodes: OnceCell::new() }
+    }
+
+    pub(super) fn features(&self) -> &Features {
+        self.features.get_or_init(|| Features::of(&self.case))
+    }
+
+    fn must_be_refused(&self) -> bool {
+        *self.must_be_refused.get_or_init(|| broken_rule(&self.case).is_some())
+    }
+
+    /// Each node of a graph by itself; nothing if there is one only.
+    fn nodes(&self) -> &[Suspect<'static>] {
+        self.nodes.get_or_init(|| match self.case.nodes.len() {
+            0 | 1 => vec![],
+            _ => self.case.each_alone().into_iter().map(|node| Suspect::of(Cow::Owned(node))).collect(),
         })
     }
 }

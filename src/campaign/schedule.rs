@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::{Aspects, Batch, Guess, Member, by_node, members};
-use super::quarantine::{Budget, Known, Proven, Quarantine, left_out};
+use super::quarantine::{Budget, Known, Proven, Quarantine, Suspect, left_out};
 use super::{Reduced, Trigger};
-use crate::case::{Case, Features, Generated};
+use crate::case::{Case, Generated};
 use crate::model::Job;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one, reaction};
@@ -256,7 +256,7 @@ impl<'a> Scheduler<'a> {
         let release = way.id.release();
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
-            known.is_out(way.place) || known.like(&release, &member.generated.case, || member.features()).is_some()
+            known.is_out(way.place) || known.like(&release, member.suspect()).is_some()
         };
         for batch in &mut way.batches {
             way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
@@ -307,8 +307,8 @@ impl<'a> Scheduler<'a> {
     /// What ended the process of a runtime in a case like one that was left out.
     pub(super) fn reason_to_leave_out(&self, id: &RuntimeId, case: &Case) -> Option<Mismatch> {
         let Failures::LookInto(quarantine) = self.failures else { return None };
-        let (known, features) = (quarantine.known(), Features::of(case));
-        known.like(&id.release(), case, || &features).map(|proven| proven.trigger.mismatch.clone())
+        let known = quarantine.known();
+        known.like(&id.release(), &Suspect::new(case)).map(|proven| proven.trigger.mismatch.clone())
     }
 
     /// Takes the executions of a batch.

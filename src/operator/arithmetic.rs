@@ -367,7 +367,7 @@ fn aligned(call: &Call) -> Result<Vec<Tensor>, Expectation> {
     if is_vast_output(&dims) {
         return Err(Expectation::vast(&dims));
     }
-    Ok(inputs.map(|input| repeated(input, dims.clone())).collect())
+    Ok(inputs.map(|input| repeated(input, &dims)).collect())
 }
 
 /// The inputs combined element by element, from the first to the last.
@@ -503,7 +503,7 @@ fn reduce_prod(call: &Call) -> Expectation {
         let own = kept.iter().zip(index).map(|(&dim, &at)| (dim, if dim == 1 { 0 } else { at }));
         own.fold(0, |place, (dim, at)| place * usize::try_from(dim).unwrap_or(0) + at)
     };
-    for (target, value) in places(data.dims(), target).into_iter().zip(parts) {
+    for (target, value) in places(data.dims(), target).zip(parts) {
         products[target] = products[target].and_then(|product: i128| product.checked_mul(value));
     }
     in_dims(reduced(call).unwrap_or(kept), data, products.into_iter())

@@ -140,7 +140,7 @@ impl Mover {
             channels: usize::try_from(dims[1].min(output[1])).ok()?,
             order,
         };
-        let moved = data.rearranged(output, |index, own| {
+        let moved = data.rearranged(&output, |index, own| {
             let index = index.first_chunk().expect("the output has four dims");
             own.copy_from_slice(&(self.source)(&blocks, *index));
         });

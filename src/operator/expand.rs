@@ -258,7 +258,7 @@ fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
     if is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
-    Expectation::Defined(vec![repeated(data, dims)])
+    Expectation::Defined(vec![repeated(data, &dims)])
 }
 
 /// The dims of data broadcast to a shape, if they go together.
@@ -277,9 +277,9 @@ fn from_the_right(list: &[i64], length: usize, place: usize) -> i64 {
 }
 
 /// The data in dims that it broadcasts to.
-pub(super) fn repeated(data: &Tensor, dims: Vec<i64>) -> Tensor {
+pub(super) fn repeated(data: &Tensor, dims: &[i64]) -> Tensor {
     // As many elements are the same ones.
-    data.with_dims(dims.clone()).unwrap_or_else(|_| {
+    data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let first = dims.len() - data.rank();
         let repeated = data.rearranged(dims, |index, own| {
             for ((own, &index), &dim) in own.iter_mut().zip(&index[first..]).zip(data.dims()) {

@@ -239,7 +239,7 @@ fn execute(call: &Call) -> Expectation {
 /// The element at each of these places along an axis, in the dims of the indices.
 fn gather_elements(data: &Tensor, at: usize, places: Vec<usize>, dims: &[i64]) -> Tensor {
     let mut places = places.into_iter();
-    let moved = data.rearranged(dims.to_vec(), |index, own| {
+    let moved = data.rearranged(dims, |index, own| {
         own.copy_from_slice(index);
         own[at] = places.next().expect("there is a place for each index");
     });

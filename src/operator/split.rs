@@ -399,7 +399,7 @@ mod tests {
             let part = |&length: &i64| {
                 let mut dims = self.dims.to_vec();
                 dims[place] = length;
-                let part = self.data().rearranged(dims, |index, own| {
+                let part = self.data().rearranged(&dims, |index, own| {
                     own.copy_from_slice(index);
                     own[place] += from;
                 });

@@ -272,7 +272,7 @@ fn tile(data: &Tensor, repeats: &[i64]) -> Expectation {
     match tiled(data.dims(), repeats) {
         None => Expectation::reject(Rule::TILE_DIM_SIZE),
         Some(dims) if is_vast_output(&dims) => Expectation::vast(&dims),
-        Some(dims) => Expectation::Defined(vec![copies(data, dims)]),
+        Some(dims) => Expectation::Defined(vec![copies(data, &dims)]),
     }
 }
 
@@ -283,9 +283,9 @@ fn tiled(dims: &[i64], repeats: &[i64]) -> Option<Vec<i64>> {
 }
 
 /// The copies that fill these dims.
-fn copies(data: &Tensor, dims: Vec<i64>) -> Tensor {
+fn copies(data: &Tensor, dims: &[i64]) -> Tensor {
     // As many elements are the same ones.
-    data.with_dims(dims.clone()).unwrap_or_else(|_| {
+    data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let sizes: Vec<usize> = data.dims().iter().filter_map(|&dim| usize::try_from(dim).ok()).collect();
         let copies = data.rearranged(dims, |index, own| {
             for ((own, index), size) in own.iter_mut().zip(index).zip(&sizes) {

@@ -248,7 +248,7 @@ fn with_zeros(data: &Tensor, triangle: Triangle, k: i64) -> Tensor {
         _ => true,
     });
     let element = |(place, is_kept)| if is_kept { (data, place) } else { (&zero, 0) };
-    Tensor::assembled(data.element_type(), data.dims().to_vec(), is_kept.into_iter().enumerate().map(element))
+    Tensor::assembled(data.element_type(), data.dims().to_vec(), is_kept.enumerate().map(element))
         .expect("there is an element at each place of the data")
 }
 

@@ -20,7 +20,18 @@ impl Tensor {
             };
             return Tensor::from_strings(dims, elements.map(string).collect::<Strings>());
         }
-        Tensor::from_element_bits(element_type, dims, elements.map(|(tensor, place)| tensor.element_bits(place)))
+        let bytes = match element_type.bits() {
+            8 => copied::<1>(elements),
+            16 => copied::<2>(elements),
+            32 => copied::<4>(elements),
+            64 => copied::<8>(elements),
+            128 => copied::<16>(elements),
+            _ => {
+                let bits = elements.map(|(tensor, place)| tensor.element_bits(place));
+                return Tensor::from_element_bits(element_type, dims, bits);
+            }
+        };
+        Tensor::from_packed(element_type, dims, bytes)
     }
 
     /// A tensor of other dims whose elements are some of this one's: `place` gives the dimension-wise index of the element in
@@ -33,15 +44,15 @@ impl Tensor {
     /// If an index is not one of this tensor.
     pub fn rearranged(
         &self,
-        dims: Vec<i64>,
+        dims: &[i64],
         mut place: impl FnMut(&[usize], &mut [usize]),
     ) -> Result<Tensor, TensorError> {
         let mut own = vec![0; self.rank()];
-        let places = places(&dims, |index| {
+        let elements = places(dims, |index| {
             place(index, &mut own);
-            self.place(&own)
+            (self, self.place(&own))
         });
-        Tensor::assembled(self.element_type, dims, places.into_iter().map(|place| (self, place)))
+        Tensor::assembled(self.element_type, dims.to_vec(), elements)
     }
 
     /// The place of an element in row-major order, by its index in each dim.
@@ -52,22 +63,30 @@ impl Tensor {
 }
 
 /// What a function gives for each index of a tensor of some dims, in row-major order; nothing if they are too many to count.
-pub fn places<T>(dims: &[i64], mut of: impl FnMut(&[usize]) -> T) -> Vec<T> {
-    let count = element_count(dims).unwrap_or(0);
-    let mut index = vec![0; dims.len()];
-    let mut found = Vec::with_capacity(count);
-    for _ in 0..count {
-        found.push(of(&index));
+pub fn places<T>(dims: &[i64], mut of: impl FnMut(&[usize]) -> T) -> impl Iterator<Item = T> {
+    let sizes: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).collect();
+    let mut index = vec![0; sizes.len()];
+    (0..element_count(dims).unwrap_or(0)).map(move |_| {
+        let found = of(&index);
         // The next index: the last dim runs fastest.
-        for (at, &dim) in index.iter_mut().zip(dims).rev() {
+        for (at, &size) in index.iter_mut().zip(&sizes).rev() {
             *at += 1;
-            if *at < usize::try_from(dim).unwrap_or(0) {
+            if *at < size {
                 break;
             }
             *at = 0;
         }
-    }
-    found
+        found
+    })
+}
+
+/// The elements at some places of tensors, of so many bytes each.
+fn copied<'a, const SIZE: usize>(elements: impl Iterator<Item = (&'a Tensor, usize)>) -> Vec<u8> {
+    let element = |(tensor, place): (&'a Tensor, usize)| match &tensor.elements {
+        Elements::Packed(bytes) => *bytes[place * SIZE..].first_chunk::<SIZE>().expect("the tensor has the element"),
+        Elements::Strings(_) => panic!("a string has no fixed size"),
+    };
+    elements.map(element).collect::<Vec<_>>().into_flattened()
 }
 
 #[cfg(test)]
@@ -76,15 +95,16 @@ mod tests {
 
     #[test]
     fn indices_run_in_row_major_order() {
-        assert_eq!(places(&[2, 2], <[usize]>::to_vec), [[0, 0], [0, 1], [1, 0], [1, 1]]);
-        assert_eq!(places(&[], <[usize]>::to_vec), [[0; 0]]);
-        assert_eq!(places(&[2, 0], <[usize]>::to_vec), [[0; 0]; 0]);
+        let all = |dims: &[i64]| places(dims, <[usize]>::to_vec).collect::<Vec<_>>();
+        assert_eq!(all(&[2, 2]), [[0, 0], [0, 1], [1, 0], [1, 1]]);
+        assert_eq!(all(&[]), [[0; 0]]);
+        assert_eq!(all(&[2, 0]), [[0; 0]; 0]);
     }
 
     #[test]
     fn elements_are_moved_as_they_are() {
         let matrix = Tensor::from_element_bits(ElementType::Int4, vec![2, 3], [1, 2, 3, 4, 5, 6]).unwrap();
-        let turned = matrix.rearranged(vec![3, 2], |index, own| (own[0], own[1]) = (index[1], index[0])).unwrap();
+        let turned = matrix.rearranged(&[3, 2], |index, own| (own[0], own[1]) = (index[1], index[0])).unwrap();
         assert_eq!((0..6).map(|place| turned.element_bits(place)).collect::<Vec<_>>(), [1, 4, 2, 5, 3, 6]);
         let words = Tensor::from_strings(vec![2], ["a", ""].into_iter().collect()).unwrap();
         let both = Tensor::assembled(ElementType::String, vec![3], [(&words, 1), (&words, 0), (&words, 0)]).unwrap();

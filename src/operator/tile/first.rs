@@ -79,7 +79,7 @@ fn answers(call: &Call) -> Option<[Answer; 2]> {
     let size = usize::try_from(data.dims()[axis]).ok()?;
     let dims = with_tiles(data.dims(), axis, tiles).filter(|dims| !is_vast_output(dims))?;
     let read = |place: &dyn Fn(usize) -> usize| {
-        let read = data.rearranged(dims.clone(), |index, own| {
+        let read = data.rearranged(&dims, |index, own| {
             own.copy_from_slice(index);
             own[axis] = place(index[axis]);
         });
