@@ -41,20 +41,20 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The next line, without its end; `None` at the end. Of a line longer than `most` bytes only the beginning is kept, one
+/// The next line, without its end; `None` at the end. Of a line longer than `most` bytes only the beginning is given, one
 /// byte more than that.
 ///
 /// # Errors
 /// If the input fails or is not UTF-8.
 pub fn read_line(from: &mut impl BufRead, most: usize) -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    let kept = Read::take(&mut *from, most as u64 + 1).read_until(b'\n', &mut line)?;
-    if kept == 0 {
+    let length = Read::take(&mut *from, most as u64 + 1).read_until(b'\n', &mut line)?;
+    if length == 0 {
         return Ok(None);
     }
     if line.last() == Some(&b'\n') {
         line.pop();
-    } else if kept > most {
+    } else if length > most {
         from.skip_until(b'\n')?;
         // Cut within a character, perhaps.
         return Ok(Some(String::from_utf8_lossy(&line).into_owned()));

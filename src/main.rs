@@ -9,11 +9,11 @@ use libmimalloc_sys::{mi_option_set_default, mi_option_t};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long free memory is kept from the system, in milliseconds: `mi_option_purge_delay`, as `mimalloc.h` numbers it.
+/// How long free memory is not given back to the system, in milliseconds: `mi_option_purge_delay`, as `mimalloc.h` numbers it.
 const PURGE_DELAY: mi_option_t = 15;
 
 fn main() -> ExitCode {
-    // What one batch gave back the next one takes, so it is kept for ever unless `MIMALLOC_PURGE_DELAY` says otherwise.
+    // What one batch gave back the next one takes, so it is never given back unless `MIMALLOC_PURGE_DELAY` says otherwise.
     // SAFETY: there is one thread as yet.
     unsafe { mi_option_set_default(PURGE_DELAY, -1) };
     // SAFETY: as above.

@@ -11,9 +11,9 @@ pub(crate) fn cut(message: &str, longest: usize) -> String {
     if count <= longest {
         return words;
     }
-    let kept = longest.saturating_sub(CUT.chars().count());
-    let beginning: String = words.chars().take(kept / 2).collect();
-    let end: String = words.chars().skip(count - (kept - kept / 2)).collect();
+    let room = longest.saturating_sub(CUT.chars().count());
+    let beginning: String = words.chars().take(room / 2).collect();
+    let end: String = words.chars().skip(count - (room - room / 2)).collect();
     format!("{}{CUT}{}", beginning.trim_end(), end.trim_start())
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn gist(message: &str) -> String {
 /// A text without numbers, and without what is in brackets or in quotes.
 fn without_values(text: &str) -> String {
     let (mut depth, mut quote) = (0_u32, None);
-    let mut kept = String::new();
+    let mut plain = String::new();
     let mut before = ' ';
     for c in text.chars() {
         match c {
@@ -42,11 +42,11 @@ fn without_values(text: &str) -> String {
             '[' | '(' | '{' => depth += 1,
             ']' | ')' | '}' => depth = depth.saturating_sub(1),
             _ if depth > 0 || c.is_ascii_digit() => {}
-            _ => kept.push(c),
+            _ => plain.push(c),
         }
         before = c;
     }
-    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

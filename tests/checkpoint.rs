@@ -126,7 +126,7 @@ fn kill_and_resume(is_new: bool) {
         assert!(found.1 == expected.1, "coverage and saved findings after {starts} starts");
     }
     eprintln!("{campaigns} campaigns were killed {hits} times, {hits_on_the_way} times after some progress");
-    assert!(hits_on_the_way > 0, "no kill came in mid-run");
+    assert!(hits_on_the_way > 0, "no kill was in mid-run");
 }
 
 #[test]

@@ -226,7 +226,7 @@ mod wheels {
         let folders: BTreeSet<String> = known.iter().map(|(folder, _)| folder.clone()).collect();
         assert_eq!(wrong(&cases, "onnxruntime/all"), folders);
         // One that is no longer known, one that is right, and one that is held to another output.
-        let (gone, _) = known.iter().find(|(_, came)| came == "answers").unwrap();
+        let (gone, _) = known.iter().find(|(_, reaction)| reaction == "answers").unwrap();
         let is_right = |case: &&Case| case.folder.starts_with("valid/shape-") && !text.contains(&case.folder);
         let mut right = cases.iter().filter(is_right);
         let (added, changed) = (right.next().unwrap(), right.next().unwrap());

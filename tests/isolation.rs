@@ -65,7 +65,7 @@ mod slow {
             let found = out.lines().zip(out.lines().skip(1)).filter(|(title, _)| title.ends_with(finding));
             let minimized: Vec<&str> = found.map(|(_, command)| command).collect();
             let own = format!("crosscheck run '{case}'");
-            assert!(minimized.iter().any(|command| command.contains(&own)), "{finding} came down to {minimized:?}");
+            assert!(minimized.iter().any(|command| command.contains(&own)), "{finding} was minimized to {minimized:?}");
         }
         assert!(out.contains("7 distinct findings") && out.contains("1500 cases in"), "{out}");
         // Each runtime did every case, once.

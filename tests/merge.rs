@@ -182,7 +182,7 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
     let over_another = ["merge", "first", "second", "--output", "seed-5"];
     assert_refused(folder, &over_another, "seed-5 holds a campaign that is not among those to be merged");
 
-    // Seeds may be merged, and are told apart.
+    // Seeds may be merged, and are distinguished.
     assert_runs(folder, 0, &["merge", "second", "seed-5", "first", "--output", "seeds"]);
     let seeds = summary(&folder.join("seeds"));
     assert_fits_the_schema(&seeds);
@@ -197,7 +197,7 @@ fn what_cannot_be_merged_is_said_and_nothing_is_written() {
         assert_refused(folder, &campaign, "seeds holds several campaigns that were merged");
     }
 
-    // A shard that was stopped is merged as far as it came if that is asked for, and said to be so.
+    // A shard that was stopped is merged as far as it got if that is asked for, and said to be so.
     let endless =
         ["campaign", "--operator", HEART, "--runtimes", "in-house,tract", "--shard", "2/2", "--output", "endless"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_crosscheck")).args(endless).current_dir(folder).spawn().unwrap();

@@ -210,9 +210,8 @@ mod wheels {
         assert!(out.contains(accused) && out.matches(" differs from ").count() == 1, "{out}");
         assert!(out.contains("It is likely wrong: several independent implementations agree against it."), "{out}");
         assert!(out.contains("with the right value there, faulty agrees on the rest of the untouched model"), "{out}");
-        let witnesses =
-            "onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized, tract/pinned against faulty";
-        assert!(out.contains(witnesses), "{out}");
+        let sides = "onnxruntime/disabled, onnxruntime/all, tract/typed, tract/optimized, tract/pinned against faulty";
+        assert!(out.contains(sides), "{out}");
         for (runtime, expected) in [("faulty", Some(1)), ("onnxruntime", Some(0))] {
             let (code, out) = crosscheck(folder.path(), &["replay", "crosscheck-model/1", "--runtimes", runtime]);
             assert_eq!(code, expected, "{runtime}: {out}");

@@ -8,7 +8,7 @@ use std::fs;
 use operators::HEART;
 use program::crosscheck;
 
-/// A defect that came with onnxruntime 1.29.0.
+/// A defect that is new in onnxruntime 1.29.0.
 const CASE: &str = "Reshape@14 allowzero=1 float[0] int64[2]{-1,0}";
 
 mod wheels {

@@ -92,8 +92,8 @@ fn assert_both_are_held_to_the_specification(both: &str, other: &str) {
     let (code, out, _) = replay(both, &folder, &[]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("the specification demands int64[2]{3,4}"), "{out}");
-    for witness in ["stored output", "in-house", other] {
-        assert!(plain(&out).contains(&format!("{witness} agrees\n")), "{out}");
+    for name in ["stored output", "in-house", other] {
+        assert!(plain(&out).contains(&format!("{name} agrees\n")), "{out}");
     }
 
     case(root.path(), "wrong", "Shape@15 start=1 float[2,3,4]", Some(&[Tensor::vector(&[3, 5])]));
@@ -143,8 +143,8 @@ fn a_graph_is_named_as_a_case_and_held_to_the_specification() {
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("the specification demands float[1,2]{0.0,1.0}, float[2,1]{0.0,1.0}\n"), "{out}");
     assert!(out.contains(&format!("    the case {line}\n")) && !out.contains("crosscheck save"), "{out}");
-    for witness in ["stored output", "in-house", "planted/right"] {
-        assert!(plain(&out).contains(&format!("{witness} agrees\n")), "{out}");
+    for name in ["stored output", "in-house", "planted/right"] {
+        assert!(plain(&out).contains(&format!("{name} agrees\n")), "{out}");
     }
     let (_, out, _) = replay(BOTH, &folder, &["--format", "json"]);
     let json: Value = serde_json::from_str(out.trim()).unwrap();
@@ -251,7 +251,7 @@ fn what_known_issues_explain_is_no_failure_and_is_named() {
     assert_eq!(run(&folder, &["--ignore-known", "--fail-on", "panic"]).0, Some(0));
     let (_, out, _) = run(&folder, &["--format", "json"]);
     let line: Value = serde_json::from_str(out.trim()).unwrap();
-    assert_eq!(line["judged"]["witnesses"][2]["known_as"][0], "tract-flatten-zero-product");
+    assert_eq!(line["judged"]["results"][2]["known_as"][0], "tract-flatten-zero-product");
     assert_eq!((&line["judged"]["finding"], &line["judged"]["new"]), (&true.into(), &false.into()));
     let junit = |more: &[&str]| {
         let (_, out, _) = run(&folder, &[&["--format", "junit"], more].concat());
@@ -343,11 +343,8 @@ fn what_is_by_design_is_not_wrong_and_the_values_behind_it_are_judged() {
     assert_eq!((code, last_row(&out)), (Some(0), vec!["0", "1", "0", "0", "0", "0", "0"]), "{out}");
     let (_, out, _) = run(&["--format", "json"]);
     let line: Value = serde_json::from_str(out.trim()).unwrap();
-    let witness = &line["judged"]["witnesses"][2];
-    assert_eq!(
-        (&witness["kind"], &witness["answer"]),
-        (&"by design".into(), &"int64[1]{2} handed over as TDim".into())
-    );
+    let result = &line["judged"]["results"][2];
+    assert_eq!((&result["kind"], &result["answer"]), (&"by design".into(), &"int64[1]{2} handed over as TDim".into()));
     assert_eq!(line["judged"]["finding"], false);
     assert_eq!(run(&["--ignore-known"]).0, Some(1));
 }
@@ -544,7 +541,7 @@ fn the_other_formats_can_be_read_and_say_the_same() {
     assert_eq!(lines[0]["judged"]["authority"], "specification");
     assert_eq!((&lines[0]["judged"]["finding"], &lines[2]["judged"]["finding"]), (&false.into(), &true.into()));
     assert_eq!(lines[1]["judged"]["authority"], "stored-output");
-    assert_eq!(lines[2]["judged"]["witnesses"][0]["kind"], "wrong");
+    assert_eq!(lines[2]["judged"]["results"][0]["kind"], "wrong");
     assert!(lines[3]["error"].as_str().unwrap().contains("zcut/model.onnx"));
 }
 
@@ -562,9 +559,9 @@ fn assert_invalid_models_may_be_answered(both: &str) {
     assert_eq!(code, Some(1), "{out}");
     for (line, stored) in out.lines().zip(["tolerated", "wrong"].into_iter().cycle()) {
         let replay: Value = serde_json::from_str(line).unwrap();
-        let witnesses = replay["judged"]["witnesses"].as_array().unwrap();
-        assert_eq!(witnesses[0]["kind"], stored, "{line}");
-        assert!(witnesses[1..].iter().all(|witness| witness["kind"] == "tolerated"), "{line}");
+        let results = replay["judged"]["results"].as_array().unwrap();
+        assert_eq!(results[0]["kind"], stored, "{line}");
+        assert!(results[1..].iter().all(|result| result["kind"] == "tolerated"), "{line}");
     }
     assert_eq!(out.lines().count(), 4);
 }
@@ -639,7 +636,7 @@ mod wheels {
         let folder = case(root.path(), "refused", "Reshape@14 float[3] int64[1]{2}", Some(&[floats(&[0.0, 1.0])]));
         let (_, out, _) = replay("onnxruntime/all", &folder, &["--format", "json"]);
         let json: Value = serde_json::from_str(out.trim()).unwrap();
-        let message = json["judged"]["witnesses"][1]["message"].as_str().unwrap();
+        let message = json["judged"]["results"][1]["message"].as_str().unwrap();
         assert!(message.len() > 240 && !message.contains('…') && message.contains("requested shape:{2}"), "{message}");
         let (_, out, _) = crosscheck(&["run", "Reshape@14 float[3] int64[1]{2}", "--runtimes", "onnxruntime/all"]);
         let line = out.lines().find(|line| line.contains(" … ")).unwrap_or_else(|| panic!("{out}"));

@@ -406,7 +406,7 @@ mod wheels {
         assert!(with_pass > 2);
     }
 
-    /// A defect that came with 1.29.0.
+    /// A defect that is new in 1.29.0.
     #[test]
     #[ignore = "wheels: the packages of onnxruntime and onnx"]
     fn a_program_in_python_ends_with_0_on_a_release_that_is_right() {

@@ -60,7 +60,7 @@ fn from_nothing_only_guidance_keeps_cases() {
         let settings = [("CROSSCHECK_GUIDANCE", guidance), ("CROSSCHECK_SAVE_TO", "findings")];
         let (output, text) = run("any", folder.path(), &settings, &["-runs=300"]);
         assert!(output.status.success(), "{text}");
-        assert_eq!(count(&grown) > 20, keeps, "guidance {guidance} kept {}", count(&grown));
+        assert_eq!(count(&grown) > 20, keeps, "guidance {guidance} saved {}", count(&grown));
     }
 }
 

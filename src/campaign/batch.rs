@@ -173,7 +173,7 @@ pub(super) struct Guess<'a> {
     experience: Vec<Vec<Seen>>,
 }
 
-/// How often something was answered, and how often it kept a runtime from that.
+/// How often something was answered, and how often it prevented an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     answered: u32,

@@ -33,7 +33,7 @@ const HEAD: (&str, &str) = (r#"{"format":2,"sha256":""#, r#"","campaigns":"#);
 /// At least so long after the file was written it is written again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The same, where mismatches of a new kind are to be kept.
+/// The same, where mismatches of a new kind are to be recorded.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The pause is at least so many times as long as it took to write the file.
@@ -101,14 +101,14 @@ pub enum CheckpointError {
     #[error("{path} cannot be read: {error}")]
     Read { path: PathBuf, error: io::Error },
     #[error(
-        "{path} cannot be written: {error}; what it holds is kept, and a campaign goes on with --resume once there is room"
+        "{path} cannot be written: {error}; what it holds stays, and a campaign goes on with --resume once there is room"
     )]
     Write { path: PathBuf, error: io::Error },
 }
 
 /// What the checkpoint of a campaign holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct Saved {
     pub header: Header,
     /// Those that were asked for last.
     pub limits: Limits,
@@ -123,7 +123,7 @@ pub struct Kept {
 pub struct Opened {
     folder: PathBuf,
     lock: File,
-    kept: Option<Kept>,
+    saved: Option<Saved>,
 }
 
 /// The checkpoint of a campaign that is run.
@@ -132,7 +132,7 @@ pub struct Checkpoint {
     folder: PathBuf,
     /// Held until the end.
     _lock: File,
-    kept: Kept,
+    saved: Saved,
     /// Whether mismatches of a new kind are not yet written.
     is_urgent: bool,
     /// When the file was written, and how long that took.
@@ -184,7 +184,7 @@ impl Header {
     }
 }
 
-impl Kept {
+impl Saved {
     /// How long the campaign took so far.
     pub fn elapsed(&self) -> Duration {
         self.statistics.elapsed
@@ -195,7 +195,7 @@ impl Kept {
 ///
 /// # Errors
 /// If the file cannot be read, or is damaged.
-pub(super) fn read(folder: &Path) -> Result<Vec<Kept>, CheckpointError> {
+pub(super) fn read(folder: &Path) -> Result<Vec<Saved>, CheckpointError> {
     let path = folder.join(FILE);
     match fs::read(&path) {
         Ok(bytes) => parse(&bytes).map_err(|reason| CheckpointError::Damaged { path, reason }),
@@ -204,7 +204,7 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Kept>, CheckpointError> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Vec<Kept>, String> {
+fn parse(bytes: &[u8]) -> Result<Vec<Saved>, String> {
     let text = str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let rest = text.strip_prefix(HEAD.0).ok_or("it is damaged, or another version of crosscheck wrote it")?;
     let parts = rest.strip_suffix("}\n").and_then(|rest| rest.split_once(HEAD.1));
@@ -217,7 +217,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Kept>, String> {
 ///
 /// # Errors
 /// If the file cannot be written; what stood there before is then unchanged.
-pub(super) fn write(folder: &Path, campaigns: &[Kept]) -> Result<(), CheckpointError> {
+pub(super) fn write(folder: &Path, campaigns: &[Saved]) -> Result<(), CheckpointError> {
     let (path, new) = (folder.join(FILE), folder.join(NEW));
     let write = || {
         let campaigns = serde_json::to_string(campaigns)?;
@@ -260,14 +260,14 @@ impl Opened {
         match (all.pop(), &all[..]) {
             (None, _) if resumes => Err(CheckpointError::Nothing { folder }),
             (Some(_), [_, ..]) => Err(CheckpointError::Merged { folder }),
-            (Some(kept), []) if !resumes && !kept.has_ended => Err(CheckpointError::Unended { folder }),
-            (kept, _) => Ok(Opened { folder, lock, kept: kept.filter(|_| resumes) }),
+            (Some(saved), []) if !resumes && !saved.has_ended => Err(CheckpointError::Unended { folder }),
+            (saved, _) => Ok(Opened { folder, lock, saved: saved.filter(|_| resumes) }),
         }
     }
 
     /// What there is to go on with.
-    pub fn kept(&self) -> Option<&Kept> {
-        self.kept.as_ref()
+    pub fn saved(&self) -> Option<&Saved> {
+        self.saved.as_ref()
     }
 
     /// Begins a campaign, or goes on with it, and writes that.
@@ -275,19 +275,19 @@ impl Opened {
     /// # Errors
     /// If the folder holds another campaign, or cannot be written to.
     pub fn start(self, header: Header, limits: Limits) -> Result<Checkpoint, CheckpointError> {
-        let Opened { folder, lock, kept } = self;
-        let kept = if let Some(kept) = kept {
-            let differences = kept.header.differences(&header);
+        let Opened { folder, lock, saved } = self;
+        let saved = if let Some(saved) = saved {
+            let differences = saved.header.differences(&header);
             if !differences.is_empty() {
                 return Err(CheckpointError::Another { folder, differences });
             }
-            Kept { limits, has_ended: false, ..kept }
+            Saved { limits, has_ended: false, ..saved }
         } else {
             let statistics = Statistics::new(&header.runtimes);
-            Kept { header, limits, cases: Ranges::new(), statistics, has_ended: false }
+            Saved { header, limits, cases: Ranges::new(), statistics, has_ended: false }
         };
         let (written, took) = (Instant::now(), Duration::ZERO);
-        let mut checkpoint = Checkpoint { folder, _lock: lock, kept, is_urgent: false, written, took };
+        let mut checkpoint = Checkpoint { folder, _lock: lock, saved, is_urgent: false, written, took };
         checkpoint.write()?;
         Ok(checkpoint)
     }
@@ -296,12 +296,12 @@ impl Opened {
 impl Checkpoint {
     /// The cases that were counted.
     pub fn done(&self) -> &Ranges {
-        &self.kept.cases
+        &self.saved.cases
     }
 
     /// What was counted of them when the checkpoint was written last.
     pub fn counted(&self) -> &Statistics {
-        &self.kept.statistics
+        &self.saved.statistics
     }
 
     /// Takes in that some cases were counted as well: `total` is what was counted of all of them, `is_urgent` whether there
@@ -310,7 +310,7 @@ impl Checkpoint {
     /// # Errors
     /// If it cannot be written.
     pub fn keep(&mut self, cases: &Ranges, total: &Statistics, is_urgent: bool) -> Result<(), CheckpointError> {
-        self.kept.cases.extend(cases.iter().cloned());
+        self.saved.cases.extend(cases.iter().cloned());
         self.is_urgent |= is_urgent;
         if self.written.elapsed() < pause(self.is_urgent, self.took) { Ok(()) } else { self.save(total) }
     }
@@ -320,7 +320,7 @@ impl Checkpoint {
     /// # Errors
     /// If it cannot be written.
     pub fn save(&mut self, total: &Statistics) -> Result<(), CheckpointError> {
-        self.kept.statistics = total.clone();
+        self.saved.statistics = total.clone();
         self.write()
     }
 
@@ -330,15 +330,15 @@ impl Checkpoint {
     /// # Errors
     /// If it cannot be written.
     pub fn end(mut self, cpu: Duration, now: Duration, is_whole: bool) -> Result<(), CheckpointError> {
-        self.kept.statistics.times.cpu += cpu;
-        self.kept.statistics.times.ended = now;
-        self.kept.has_ended = is_whole;
+        self.saved.statistics.times.cpu += cpu;
+        self.saved.statistics.times.ended = now;
+        self.saved.has_ended = is_whole;
         self.write()
     }
 
     fn write(&mut self) -> Result<(), CheckpointError> {
         let began = Instant::now();
-        write(&self.folder, slice::from_ref(&self.kept))?;
+        write(&self.folder, slice::from_ref(&self.saved))?;
         (self.is_urgent, self.written, self.took) = (false, Instant::now(), began.elapsed());
         Ok(())
     }

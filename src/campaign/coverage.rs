@@ -342,8 +342,8 @@ impl Coverage {
             count(&mut reached.runtimes);
             text.replace_longer(&mut reached.sample);
             for wrong in &wrong {
-                let kept = reached.wrong.entry(wrong.clone());
-                text.replace_longer(kept.or_insert_with(|| case.to_string()));
+                let shortest = reached.wrong.entry(wrong.clone());
+                text.replace_longer(shortest.or_insert_with(|| case.to_string()));
             }
         };
         if case.nodes.len() > 1 {
@@ -436,9 +436,9 @@ impl Reached {
             self.sample = other.sample;
         }
         for (wrong, case) in other.wrong {
-            let kept = self.wrong.entry(wrong).or_insert_with(|| case.clone());
-            if is_shorter(&case, kept) {
-                *kept = case;
+            let shortest = self.wrong.entry(wrong).or_insert_with(|| case.clone());
+            if is_shorter(&case, shortest) {
+                *shortest = case;
             }
         }
     }
@@ -476,22 +476,22 @@ struct Text<'a> {
 
 impl Text<'_> {
     /// Puts it in place of one that is longer, or that is as long and comes later in the alphabet.
-    fn replace_longer(&mut self, kept: &mut String) {
-        if kept.len() <= self.exceeds {
+    fn replace_longer(&mut self, shortest: &mut String) {
+        if shortest.len() <= self.exceeds {
             return;
         }
-        if write!(Room(kept.len()), "{}", self.case).is_err() {
-            self.exceeds = kept.len();
+        if write!(Room(shortest.len()), "{}", self.case).is_err() {
+            self.exceeds = shortest.len();
             return;
         }
         let text = self.case.to_string();
-        if is_shorter(&text, kept) {
-            *kept = text;
+        if is_shorter(&text, shortest) {
+            *shortest = text;
         }
     }
 }
 
-/// Room for so many bytes of text, which is not kept.
+/// Room for so many bytes of text, which is not stored.
 struct Room(usize);
 
 impl fmt::Write for Room {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ranges;
-use super::checkpoint::{self, CheckpointError, Header, Kept};
+use super::checkpoint::{self, CheckpointError, Header, Saved};
 use super::source::Shard;
 use super::statistics::Statistics;
 
@@ -20,7 +20,7 @@ use super::statistics::Statistics;
 #[derive(Clone, Debug)]
 pub struct Merged {
     /// By source, shard and cases; at least one.
-    campaigns: Vec<Kept>,
+    campaigns: Vec<Saved>,
     /// How many campaigns added nothing, since all their cases are in others.
     pub surplus: usize,
 }
@@ -97,63 +97,63 @@ impl Merged {
     /// # Errors
     /// If there is nothing in a folder, or if two of them do not go together. The message says why, and what to do.
     pub fn read(folders: &[PathBuf]) -> Result<Merged, MergeError> {
-        let mut all: Vec<(&Path, Kept)> = Vec::new();
+        let mut all: Vec<(&Path, Saved)> = Vec::new();
         for folder in folders {
             let there = checkpoint::read(folder)?;
             if there.is_empty() {
                 return Err(MergeError::Nothing { folder: folder.clone() });
             }
-            all.extend(there.into_iter().map(|kept| (folder.as_path(), kept)));
+            all.extend(there.into_iter().map(|saved| (folder.as_path(), saved)));
         }
         Merged::of(all)
     }
 
-    fn of(mut all: Vec<(&Path, Kept)>) -> Result<Merged, MergeError> {
-        let key = |kept: &Kept| (kept.header.source.to_string(), kept.header.shard);
+    fn of(mut all: Vec<(&Path, Saved)>) -> Result<Merged, MergeError> {
+        let key = |saved: &Saved| (saved.header.source.to_string(), saved.header.shard);
         // The most cases first, so that whatever adds nothing comes after what it adds nothing to.
-        let order = |kept: &Kept| (key(kept), Reverse(kept.statistics.cases), !kept.has_ended);
-        let text = |kept: &Kept| serde_json::json!((&kept.cases, &kept.statistics)).to_string();
+        let order = |saved: &Saved| (key(saved), Reverse(saved.statistics.cases), !saved.has_ended);
+        let text = |saved: &Saved| serde_json::json!((&saved.cases, &saved.statistics)).to_string();
         all.sort_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| text(a).cmp(&text(b))));
-        let mut merged: Vec<(&Path, Kept)> = Vec::new();
+        let mut merged: Vec<(&Path, Saved)> = Vec::new();
         let mut surplus = 0;
-        for (folder, kept) in all {
-            let theirs = &kept.header.program;
+        for (folder, saved) in all {
+            let theirs = &saved.header.program;
             if theirs != Header::PROGRAM {
                 return Err(MergeError::Version { folder: folder.to_owned(), theirs: theirs.clone() });
             }
             if let Some((other, first)) = merged.first() {
-                let differences = kept.header.with_cases_of(&first.header).differences(&first.header);
+                let differences = saved.header.with_cases_of(&first.header).differences(&first.header);
                 if !differences.is_empty() {
                     let (folder, other) = (folder.to_owned(), (*other).to_owned());
                     return Err(MergeError::Different { folder, other, differences });
                 }
             }
             if let Some((other, theirs)) = merged.last()
-                && theirs.header.source == kept.header.source
-                && theirs.header.shard.of() != kept.header.shard.of()
+                && theirs.header.source == saved.header.source
+                && theirs.header.shard.of() != saved.header.shard.of()
             {
-                let (shard, theirs) = (kept.header.shard, theirs.header.shard);
+                let (shard, theirs) = (saved.header.shard, theirs.header.shard);
                 let (folder, other) = (folder.to_owned(), (*other).to_owned());
                 return Err(MergeError::Divided {
                     folder,
                     shard,
                     other,
                     theirs,
-                    cases: kept.header.source.to_string(),
+                    cases: saved.header.source.to_string(),
                 });
             }
-            let same = merged.iter().rev().take_while(|(_, theirs)| key(theirs) == key(&kept));
-            let overlaps = |(_, theirs): &&(&Path, Kept)| theirs.cases.intersection(&kept.cases).next().is_some();
+            let same = merged.iter().rev().take_while(|(_, theirs)| key(theirs) == key(&saved));
+            let overlaps = |(_, theirs): &&(&Path, Saved)| theirs.cases.intersection(&saved.cases).next().is_some();
             match same.clone().find(overlaps) {
-                Some((_, theirs)) if contains_all(&theirs.cases, &kept.cases) => surplus += 1,
+                Some((_, theirs)) if contains_all(&theirs.cases, &saved.cases) => surplus += 1,
                 Some((other, _)) => {
                     let (folder, other) = (folder.to_owned(), (*other).to_owned());
-                    return Err(MergeError::Overlap { folder, other, shard: kept.header.shard });
+                    return Err(MergeError::Overlap { folder, other, shard: saved.header.shard });
                 }
-                None => merged.push((folder, kept)),
+                None => merged.push((folder, saved)),
             }
         }
-        Ok(Merged { campaigns: merged.into_iter().map(|(_, kept)| kept).collect(), surplus })
+        Ok(Merged { campaigns: merged.into_iter().map(|(_, saved)| saved).collect(), surplus })
     }
 
     /// What all campaigns have in common; source and shard are those of the first.
@@ -165,22 +165,22 @@ impl Merged {
     pub fn total(&self) -> Statistics {
         let mut total = Statistics::new(&self.header().runtimes);
         let mut elapsed = Duration::ZERO;
-        for kept in &self.campaigns {
-            elapsed += kept.statistics.elapsed;
-            total.add(kept.statistics.clone());
+        for saved in &self.campaigns {
+            elapsed += saved.statistics.elapsed;
+            total.add(saved.statistics.clone());
         }
         Statistics { elapsed, ..total }
     }
 
     /// Where the cases come from, and what is lacking.
     pub fn origins(&self) -> Vec<Origin> {
-        let mut sources: BTreeMap<String, Vec<&Kept>> = BTreeMap::new();
-        for kept in &self.campaigns {
-            sources.entry(kept.header.source.to_string()).or_default().push(kept);
+        let mut sources: BTreeMap<String, Vec<&Saved>> = BTreeMap::new();
+        for saved in &self.campaigns {
+            sources.entry(saved.header.source.to_string()).or_default().push(saved);
         }
-        let part = |kept: &Kept| (kept.header.shard, kept.statistics.cases, kept.has_ended);
-        let origin = |campaigns: Vec<&Kept>| {
-            let parts: Vec<_> = campaigns.iter().map(|kept| part(kept)).collect();
+        let part = |saved: &Saved| (saved.header.shard, saved.statistics.cases, saved.has_ended);
+        let origin = |campaigns: Vec<&Saved>| {
+            let parts: Vec<_> = campaigns.iter().map(|saved| part(saved)).collect();
             Origin::new(campaigns[0].header.source.clone(), &parts)
         };
         sources.into_values().map(origin).collect()
@@ -192,15 +192,15 @@ impl Merged {
     /// If it cannot be written, or if something would be lost that is there.
     pub fn write(&self, folder: &Path) -> Result<(), MergeError> {
         let _lock = checkpoint::lock(folder)?;
-        if !checkpoint::read(folder)?.iter().all(|kept| self.covers(kept)) {
+        if !checkpoint::read(folder)?.iter().all(|saved| self.covers(saved)) {
             return Err(MergeError::Occupied { folder: folder.to_owned() });
         }
         Ok(checkpoint::write(folder, &self.campaigns)?)
     }
 
     /// Whether a campaign, or one that went on from it, is among these.
-    fn covers(&self, kept: &Kept) -> bool {
-        let goes_on = |mine: &Kept| mine.header == kept.header && contains_all(&mine.cases, &kept.cases);
+    fn covers(&self, saved: &Saved) -> bool {
+        let goes_on = |mine: &Saved| mine.header == saved.header && contains_all(&mine.cases, &saved.cases);
         self.campaigns.iter().any(goes_on)
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     use crate::runtime;
 
     /// A shard of a seed, with these of its cases.
-    fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Kept {
+    fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Saved {
         let ids = vec![runtime::select(Some("in-house")).unwrap().remove(0).id];
         let cases: Ranges = cases.iter().map(|&(first, end)| first..end).collect();
         let mut statistics = Statistics::new(&ids);
@@ -225,11 +225,11 @@ mod tests {
         statistics.elapsed = Duration::from_secs(statistics.cases);
         let source = (serde_json::json!({ "seed": seed }), shard.parse().unwrap());
         let header = Header::new(source, ids, String::new(), vec![], false);
-        Kept { header, limits: Limits::default(), cases, statistics, has_ended: true }
+        Saved { header, limits: Limits::default(), cases, statistics, has_ended: true }
     }
 
-    fn merge(all: &[Kept]) -> Result<Merged, String> {
-        Merged::of(all.iter().map(|kept| (Path::new("a folder"), kept.clone())).collect()).map_err(|e| e.to_string())
+    fn merge(all: &[Saved]) -> Result<Merged, String> {
+        Merged::of(all.iter().map(|saved| (Path::new("a folder"), saved.clone())).collect()).map_err(|e| e.to_string())
     }
 
     #[test]

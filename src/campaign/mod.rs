@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use checkpoint::{Checkpoint, CheckpointError, Header, Kept, Limits, Manner, Opened};
+pub use checkpoint::{Checkpoint, CheckpointError, Header, Limits, Manner, Opened, Saved};
 pub use coverage::{
     CellReport, Counts, Coverage, CoverageReport, GraphReport, RuleReport, State, Subject, WrongReport,
 };
@@ -54,7 +54,7 @@ pub struct Options<'a> {
     pub batch: usize,
     /// Defects that may keep a runtime from answering: what is put into a batch depends on them, and nothing else does.
     pub expected: &'a [Trigger],
-    /// Defects whose mismatches are counted and not kept.
+    /// Defects whose mismatches are counted and not listed.
     pub known: &'a [Trigger],
     /// Ends the process: called with the counts, already saved, when a thread still works long after the stop.
     pub give_up: &'a (dyn Fn(&Statistics) + Sync),
@@ -103,7 +103,7 @@ pub enum CampaignError {
 struct Shared<'a> {
     /// `None` until there is something.
     total: Option<Statistics>,
-    /// `None` if nothing is to be kept.
+    /// `None` if nothing is to be saved.
     checkpoint: Option<&'a mut Checkpoint>,
 }
 
@@ -122,7 +122,7 @@ impl Shared<'_> {
 
 /// Runs a campaign until its end or until it is to stop. Cases under way are then finished if the stop has a grace, and
 /// those that are not are left to whoever resumes it. `progress` is called after every block and a few times a second, from
-/// the start, with what there is so far. What the checkpoint holds counts as run, and all that is run is kept in it.
+/// the start, with what there is so far. What the checkpoint holds counts as run, and all that is run is saved in it.
 ///
 /// The cases are those of the source from the one to begin with on, without a gap unless cases under way were given up, so
 /// that a campaign of as many cases is the same on every machine.

@@ -1,4 +1,4 @@
-//! Cases that are kept from a runtime, since cases like them ended its process: one hang must not eat the campaign.
+//! Cases that a runtime is not given, since cases like them ended its process: one hang must not eat the campaign.
 //!
 //! The first such case is executed with all of its time, alone in a new process. If that ends the process in the same way, the
 //! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known, and

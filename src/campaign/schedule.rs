@@ -228,7 +228,7 @@ impl<'a> Scheduler<'a> {
             let mut executed = runtime.execute_all(&jobs).into_iter();
             self.times.1[place] += began.elapsed();
             if executed.len() == 0 {
-                // The runtime was stopped, and nobody told this.
+                // The runtime was stopped, but this scheduler was not.
                 way.batches.extend(tried);
                 for case in std::mem::take(&mut way.batches).iter().flat_map(Batch::cases) {
                     self.keep(cases, &mut way, *case, left_out(Gap::Process));

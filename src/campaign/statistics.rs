@@ -23,7 +23,7 @@ use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judg
 pub struct Trigger {
     pub mismatch: Mismatch,
     pub features: Features,
-    /// Of what is costly: the rule that its case breaks, if it breaks one. A case that does not is not kept from the runtime.
+    /// Of what is costly: the rule that its case breaks, if it breaks one. A case that does not is not left out.
     pub rule: Option<Rule>,
     /// Whether it is meant to be so. It is counted apart, and is no defect.
     pub by_design: bool,
@@ -62,7 +62,7 @@ impl Trigger {
     }
 }
 
-/// What a campaign, or a part of one, came to.
+/// The results of a campaign, or of a part of one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Statistics {
     pub cases: u64,
@@ -393,11 +393,12 @@ impl Statistics {
     }
 }
 
-/// Of two messages the shorter, or the first in the alphabet of equally long ones: whichever came first.
-fn keep_shortest(kept: &mut Option<String>, new: Option<String>) {
-    let is_better = |new: &String| kept.as_ref().is_none_or(|kept| (new.len(), new) < (kept.len(), kept));
+/// Of two messages the shorter, or the first in the alphabet of equally long ones: whichever was first.
+fn keep_shortest(shortest: &mut Option<String>, new: Option<String>) {
+    let is_better =
+        |new: &String| shortest.as_ref().is_none_or(|shortest| (new.len(), new) < (shortest.len(), shortest));
     if let Some(new) = new.filter(is_better) {
-        *kept = Some(new);
+        *shortest = Some(new);
     }
 }
 

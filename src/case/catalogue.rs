@@ -1,4 +1,4 @@
-//! The catalogue of targeted edge cases, kept as readable lines under `corpus/catalogue/`.
+//! The catalogue of targeted edge cases, as readable lines under `corpus/catalogue/`.
 //!
 //! A line is a case and what is demanded of it, which a test holds to the in-house implementation: the dims of the outputs, of
 //! Shape and Size the elements, or the outputs with all their elements; `reject RULE`; or `open RULE` and what the texts lean

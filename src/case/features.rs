@@ -211,7 +211,7 @@ impl Features {
             let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
             let target = case.version(place).and_then(Version::target_input);
             // What is computed is special for nothing but that. In a graph int64 is plain, since shapes are computed, and the
-            // contents of a source are not told apart.
+            // contents of a source are not distinguished.
             own.tags.retain(|tag| {
                 !matches!(tag, Tag::Type(_, ElementType::Int64) | Tag::Contents(_))
                     && tag.input(target).is_none_or(|input| !node.is_computed(input))

@@ -1,6 +1,6 @@
 //! Generation by intent: first what a case should exercise is chosen, then values that do so.
 //!
-//! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. What came out
+//! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. The result
 //! is held against the in-house implementation, so a case always carries what the specification really says of it.
 
 mod feeds;

@@ -77,7 +77,7 @@ pub struct Edge {
 /// One way in which the nodes of a case may go.
 #[derive(Clone, PartialEq)]
 struct Branch {
-    /// What each node gave, as far as it came.
+    /// What each node gave, up to the one that gave nothing.
     values: Vec<Vec<Tensor>>,
     /// Whether a node refused.
     is_refused: bool,

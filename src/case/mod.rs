@@ -11,7 +11,6 @@ mod generate;
 mod graph;
 pub mod law;
 mod mend;
-mod misread;
 mod notation;
 mod overridden;
 pub mod pattern;
@@ -19,6 +18,7 @@ pub mod shrink;
 mod single;
 pub mod space;
 mod target;
+mod truncation;
 mod variants;
 
 pub use complications::{complications, with_other_operators};

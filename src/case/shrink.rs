@@ -127,7 +127,7 @@ fn tensor_rank(attribute: &Attribute) -> u128 {
     }
 }
 
-/// Float is the plainest type for data, and int64 for a parameter; then the order in which types came.
+/// Float is the plainest type for data, and int64 for a parameter; then the order in which operators began to accept them.
 fn type_rank(is_data: bool, element_type: ElementType) -> u128 {
     let plain = if is_data { ElementType::Float } else { ElementType::Int64 };
     if element_type == plain { 0 } else { 1 + element_type as u128 }

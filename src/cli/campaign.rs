@@ -5,11 +5,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::conclusion::{self, Came, rate, unsupported};
+use super::conclusion::{self, Results, rate, unsupported};
 use super::progress::Progress;
 use super::{Ending, stop_on_signals};
 use crate::campaign::{
-    self, CheckpointError, Header, Kept, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Shard, Sharded,
+    self, CheckpointError, Header, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Saved, Shard, Sharded,
     Source, Statistics, Stream, Trigger,
 };
 use crate::case::{Generator, Nodes};
@@ -80,20 +80,20 @@ impl Common {
 
     /// The shard: if none is given, that of the campaign that is gone on with.
     pub(super) fn shard(&self, opened: &Opened) -> Shard {
-        self.shard.or(opened.kept().map(|kept| kept.header.shard)).unwrap_or_default()
+        self.shard.or(opened.saved().map(|saved| saved.header.shard)).unwrap_or_default()
     }
 }
 
 impl Arguments {
     /// The seed, the operators, the numbers of nodes and the limits: what is not given is as it was in the campaign that is gone
     /// on with.
-    fn with(&self, kept: Option<&Kept>) -> (u64, Vec<&'static Operator>, Nodes, Limits) {
-        let source = kept.map_or(&Value::Null, |kept| &kept.header.source);
+    fn with(&self, saved: Option<&Saved>) -> (u64, Vec<&'static Operator>, Nodes, Limits) {
+        let source = saved.map_or(&Value::Null, |saved| &saved.header.source);
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
         let names = source["operators"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let theirs = names.filter_map(|name| operator(name).ok()).collect();
         let operators = [self.operator.clone(), theirs].into_iter().find(|list| !list.is_empty());
-        let limits = kept.map(|kept| kept.limits).unwrap_or_default();
+        let limits = saved.map(|saved| saved.limits).unwrap_or_default();
         let limits = Limits { cases: self.cases.or(limits.cases), time: self.time.or(limits.time) };
         let nodes = self.nodes.or_else(|| serde_json::from_value(source["nodes"].clone()).ok()).unwrap_or_default();
         (seed, named_or_all(&operators.unwrap_or_default()), nodes, limits)
@@ -123,7 +123,7 @@ fn described(seed: u64, operators: &[&'static Operator], nodes: Nodes) -> Value 
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let opened = arguments.common.checkpoint()?;
-    let (seed, operators, nodes, limits) = arguments.with(opened.kept());
+    let (seed, operators, nodes, limits) = arguments.with(opened.saved());
     let described = described(seed, &operators, nodes);
     let ledger = Ledger::load()?;
     let source = stream(&ledger, operators, seed, nodes);
@@ -148,13 +148,13 @@ pub(super) struct Planned<'a> {
     pub(super) what: String,
 }
 
-/// What a run of many cases came to.
+/// The result of a run of many cases.
 pub(super) struct Conducted {
     pub(super) cases: u64,
     pub(super) ending: Ending,
 }
 
-/// The part of the time that is kept for minimizing, at most: one of so many.
+/// The part of the time that is reserved for minimizing, at most: one of so many.
 const RESERVE: u32 = 2;
 
 /// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
@@ -166,7 +166,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let conclusion = &common.conclusion;
     let rows = conclusion.runtimes.select()?;
-    let earlier = opened.kept().map_or(Duration::ZERO, Kept::elapsed);
+    let earlier = opened.saved().map_or(Duration::ZERO, Saved::elapsed);
     let left = plan.limits.time.map(|time| time.saturating_sub(earlier));
     let signals = stop_on_signals()?;
     // What is only to be minimized takes what it takes.
@@ -227,7 +227,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     statistics.times.ended = now;
     let origin = Origin::new(plan.described.clone(), &[(plan.shard, statistics.cases, is_whole)]);
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_the_rest);
-    let came = Came {
+    let results = Results {
         header: &header,
         origins: &[origin],
         statistics: &statistics,
@@ -240,7 +240,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         open: &open,
         stop: &for_the_rest,
     };
-    Ok(Conducted { cases: statistics.cases, ending: conclusion.conclude(&came)? })
+    Ok(Conducted { cases: statistics.cases, ending: conclusion.conclude(&results)? })
 }
 
 /// Ends the process, though a thread still works.
@@ -270,7 +270,7 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// How far a campaign is, and what is new: a mismatch of a kind that a known issue has is minimized before it is told from
+/// How far a campaign is, and what is new: a mismatch of a kind that a known issue has is minimized before it is distinguished from
 /// that.
 fn line(so_far: &Statistics, known: &[Trigger]) -> String {
     let list = |of: &dyn Fn(&RuntimeStatistics) -> u64| {

@@ -34,8 +34,8 @@ pub(super) struct Arguments {
     pub(super) output: PathBuf,
 }
 
-/// What a campaign came to.
-pub(super) struct Came<'a> {
+/// The results of a campaign.
+pub(super) struct Results<'a> {
     pub(super) header: &'a Header,
     pub(super) origins: &'a [Origin],
     pub(super) statistics: &'a Statistics,
@@ -89,20 +89,20 @@ impl Arguments {
         Ok(triaged)
     }
 
-    /// Shows what a campaign came to, and leaves it in the folder.
-    pub(super) fn conclude(&self, came: &Came) -> anyhow::Result<Ending> {
-        let Came { header, statistics, ledger, .. } = *came;
-        let place = |finding: &Finding| came.known.iter().position(|known| finding.is_known_as(known));
+    /// Shows the results of a campaign, and writes them into the folder.
+    pub(super) fn conclude(&self, results: &Results) -> anyhow::Result<Ending> {
+        let Results { header, statistics, ledger, .. } = *results;
+        let place = |finding: &Finding| results.known.iter().position(|known| finding.is_known_as(known));
         let (old, new): (Vec<&Finding>, Vec<&Finding>) =
-            came.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
+            results.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
         // There was no time to tell these from known issues that are wrong in the same way, or show so in a graph.
         let is_like_known = |finding: &&Finding| {
             let shown = &finding.trigger.mismatch;
             let is_like =
                 |known: &Mismatch| known.is_that_of(shown) || shown.operator == GRAPH && known.may_cause(shown);
-            !header.ignore_known && came.known.iter().any(|known| is_like(&known.mismatch))
+            !header.ignore_known && results.known.iter().any(|known| is_like(&known.mismatch))
         };
-        let (open, unsorted): (Vec<&Finding>, Vec<&Finding>) = came.triaged.unsorted.iter().partition(is_like_known);
+        let (open, unsorted): (Vec<&Finding>, Vec<&Finding>) = results.triaged.unsorted.iter().partition(is_like_known);
         let mut met: BTreeMap<&str, u64> = BTreeMap::new();
         let met_again = old.iter().filter_map(|finding| Some((place(finding)?, finding.count)));
         for (place, count) in statistics.explained.iter().map(|(place, count)| (*place, *count)).chain(met_again) {
@@ -111,13 +111,13 @@ impl Arguments {
         let coverage = statistics.coverage.report(&header.runtimes, &header.triggers);
         let outline = Outline {
             header,
-            origins: came.origins,
+            origins: results.origins,
             statistics,
             coverage: &coverage,
             ledger,
             new: &new,
             unsorted: &unsorted,
-            is_whole: came.is_whole,
+            is_whole: results.is_whole,
             met: &met,
         };
         let summary = Summary::new(&outline);
@@ -135,15 +135,15 @@ impl Arguments {
             let path = self.output.join(name);
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
-        self.save(&new, came, &mut out)?;
+        self.save(&new, results, &mut out)?;
         write_times(statistics, &mut out)?;
-        if !came.is_whole {
+        if !results.is_whole {
             writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
         }
         let is_failure = |finding: &&&Finding| self.fail_on.is_none_or(|least| finding.severity() <= least);
         Ok(if new.iter().chain(&unsorted).any(|finding| is_failure(&finding)) {
             Ending::Finding
-        } else if came.is_whole || came.may_be_incomplete {
+        } else if results.is_whole || results.may_be_incomplete {
             Ending::NothingWrong
         } else {
             Ending::Stopped
@@ -152,18 +152,18 @@ impl Arguments {
 
     /// Saves new findings in the folder, laid out as a checkout is; and in the checkout that this is run in, unless it is
     /// one part of a whole, or what is new may be known.
-    fn save(&self, new: &[&Finding], came: &Came, to: &mut impl Write) -> anyhow::Result<()> {
+    fn save(&self, new: &[&Finding], results: &Results, to: &mut impl Write) -> anyhow::Result<()> {
         let here = Path::new(".");
-        let is_for_checkout = here.join(CASES).is_dir() && !came.is_part && !came.header.ignore_known;
-        let mut runtimes = match (came.open)() {
+        let is_for_checkout = here.join(CASES).is_dir() && !results.is_part && !results.header.ignore_known;
+        let mut runtimes = match (results.open)() {
             _ if new.is_empty() => vec![],
-            Err(_) if came.stop.is_due() => vec![],
+            Err(_) if results.stop.is_due() => vec![],
             opened => opened?,
         };
         for finding in new {
             let snapshot = snapshot(&finding.case, &mut runtimes);
             // What a runtime that was stopped did is not known.
-            let snapshot = (!came.stop.is_due()).then_some(snapshot);
+            let snapshot = (!results.stop.is_due()).then_some(snapshot);
             let saved = finding.write(&self.output, snapshot.as_deref())?;
             let path = if is_for_checkout { finding.save_with(here, || snapshot)? } else { saved };
             writeln!(to, "Saved {}", path.display())?;

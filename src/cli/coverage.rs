@@ -524,7 +524,7 @@ mod tests {
             assert!(!page.contains(fetched), "{fetched}");
         }
         assert!(!page.contains("<macro") && !page.contains("{%"), "all of the template is filled in");
-        assert!(page.contains(&format!("0 of {} cells were reached", report.cells.len())), "the totals are told");
+        assert!(page.contains(&format!("0 of {} cells were reached", report.cells.len())), "the page has the totals");
         assert_eq!(page.matches("</script>").count(), page.matches("<script").count(), "no text closes a script");
     }
 

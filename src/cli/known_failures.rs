@@ -6,7 +6,7 @@ use anyhow::Context;
 
 use super::FailureArguments;
 use crate::files::read_text;
-use crate::finding::{Came, Replay, Witness};
+use crate::finding::{DataSetResult, Replay, RuntimeResult};
 
 /// The cases that are known to fail, and their results.
 #[derive(Debug, Default)]
@@ -52,14 +52,14 @@ impl KnownFailures {
         Ok(KnownFailures { file: file.to_owned(), lines, unlisted: Vec::new() })
     }
 
-    /// For each witness of a data set the line that lists it, if there is one and it fails.
+    /// For each result of a data set the line that lists it, if there is one and it fails.
     pub(super) fn listed(&mut self, replay: &Replay, failure: FailureArguments) -> Vec<Option<String>> {
-        let Came::Judged(trial) = &replay.came else { return Vec::new() };
+        let DataSetResult::Judged(trial) = &replay.result else { return Vec::new() };
         let place = replay.place().replace('\\', "/");
-        trial.witnesses.iter().map(|witness| self.line_of(witness, &place, failure.fails(witness.worst))).collect()
+        trial.results.iter().map(|result| self.line_of(result, &place, failure.fails(result.worst))).collect()
     }
 
-    fn line_of(&mut self, Witness { name, .. }: &Witness, place: &str, fails: bool) -> Option<String> {
+    fn line_of(&mut self, RuntimeResult { name, .. }: &RuntimeResult, place: &str, fails: bool) -> Option<String> {
         let what = format!("{name} {}", end(place));
         let mut number = None;
         for line in self.lines.iter_mut().filter(|line| line.is_about(name, place)) {

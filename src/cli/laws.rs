@@ -97,7 +97,7 @@ fn show(call: &Case, laws: &[&'static Law], arguments: &Arguments) -> anyhow::Re
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
 }
 
-/// The part of the time that is kept for minimizing: one of so many.
+/// The part of the time that is reserved for minimizing: one of so many.
 const RESERVE: u32 = 4;
 
 fn draw(laws: &[&'static Law], arguments: &Arguments) -> anyhow::Result<Ending> {

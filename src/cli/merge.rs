@@ -1,4 +1,4 @@
-//! `crosscheck merge`: what several campaigns came to together, such as the shards of one.
+//! `crosscheck merge`: the results of several campaigns together, such as the shards of one.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::runtime::{self, RuntimeId};
 
 /// Join the folders of several campaigns, such as the shards of one or those of several seeds
 ///
-/// Counters, coverage and costs are added, and findings are told apart by their signatures, as one campaign over all cases
+/// Counters, coverage and costs are added, and findings are distinguished by their signatures, as one campaign over all cases
 /// would. No case is counted twice: what is in several folders counts once, so the result can be merged again. The order
 /// of the folders does not matter. Runtimes are only needed where there are mismatches that no known issue explains.
 #[derive(Debug, clap::Args)]
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     if merged.surplus > 0 {
         eprintln!("Campaigns that add nothing, since all their cases are in others: {}", merged.surplus);
     }
-    let came = conclusion::Came {
+    let results = conclusion::Results {
         header,
         origins: &origins,
         statistics: &statistics,
@@ -91,5 +91,5 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         open: &|| conclusion.runtimes.open_until(&rows, &limits, &stop),
         stop: &stop,
     };
-    conclusion.conclude(&came)
+    conclusion.conclude(&results)
 }

@@ -237,7 +237,7 @@ fn locate(
         let depths = vec![found.nodes.len(); found.expected.len()];
         let agreement = compare(&runtimes.ids, &outcomes, &depths, relative);
         let doubts = agreement.doubts(&runtimes.ids, &outcomes, &depths, relative);
-        text::witnesses(&runtimes.ids, &outcomes, &agreement, &doubts, doubt, to)?;
+        text::sides(&runtimes.ids, &outcomes, &agreement, &doubts, doubt, to)?;
         show("the pass of its optimizer");
         let signs = |execution: &Execution| is_sign(found, execution, relative);
         text::pass(&id, pass(&runtimes.rows[doubt.runtime], &runtimes.limits, &found_job, &signs), to)?;
@@ -266,7 +266,7 @@ fn is_sign(found: &Found, execution: &Execution, relative: Option<f64>) -> bool 
     }
 }
 
-/// Which pass of a runtime's optimizer makes it go wrong; nothing if that cannot be told.
+/// Which pass of a runtime's optimizer makes it go wrong; nothing if none does alone.
 fn pass(row: &Row, limits: &Limits, job: &crate::model::Job, is_sign: &dyn Fn(&Execution) -> bool) -> Option<Culprit> {
     let kind = row.kind().ok().filter(|kind| !kind.stages.is_empty())?;
     culprit(kind, |configuration| -> Result<bool, runtime::OpenError> {

@@ -11,7 +11,7 @@ use super::known_failures::KnownFailures;
 use super::{Ending, FailureArguments, RuntimeArguments, stop_on_signals, table, to_save};
 use crate::finding::junit::{failed, skipped};
 use crate::finding::{
-    Authority, BY_DESIGN, Came, Ledger, Replay, Terms, Trial, Witness, Worst, backend, one_line, replay,
+    Authority, BY_DESIGN, DataSetResult, Ledger, Replay, RuntimeResult, Terms, Trial, Worst, backend, one_line, replay,
 };
 use crate::model::test_data;
 
@@ -156,15 +156,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 
 /// Shows a data set to a person: all of it, or what is wrong.
 fn write(replay: &Replay, listed: &[Option<String>], all: bool, to: &mut impl Write) -> io::Result<()> {
-    let trial = match &replay.came {
-        Came::Judged(trial) => trial,
-        Came::NotSupported(why) => return writeln!(to, "not supported here: {why}\n"),
-        Came::Skipped(why) if all => return writeln!(to, "skipped: {why}\n"),
-        Came::Skipped(_) => return Ok(()),
-        Came::Error(why) => return writeln!(to, "ERROR: {why}\n"),
+    let trial = match &replay.result {
+        DataSetResult::Judged(trial) => trial,
+        DataSetResult::NotSupported(why) => return writeln!(to, "not supported here: {why}\n"),
+        DataSetResult::Skipped(why) if all => return writeln!(to, "skipped: {why}\n"),
+        DataSetResult::Skipped(_) => return Ok(()),
+        DataSetResult::Error(why) => return writeln!(to, "ERROR: {why}\n"),
     };
-    let is_news = |(witness, line): (&Witness, &Option<String>)| witness.is_deviation() && line.is_none();
-    if !all && !trial.witnesses.iter().zip(listed).any(is_news) {
+    let is_news = |(result, line): (&RuntimeResult, &Option<String>)| result.is_deviation() && line.is_none();
+    if !all && !trial.results.iter().zip(listed).any(is_news) {
         return Ok(());
     }
     writeln!(to, "{}\n    {}", replay.place(), in_words(trial))?;
@@ -173,16 +173,16 @@ fn write(replay: &Replay, listed: &[Option<String>], all: bool, to: &mut impl Wr
     } else if let Some(why) = &trial.no_case {
         writeln!(to, "    no case: {why}")?;
     }
-    let width = trial.witnesses.iter().map(|witness| witness.name.len()).max().unwrap_or(0);
-    for (witness, line) in trial.witnesses.iter().zip(listed) {
-        let mark = if witness.kind == "wrong" { "WRONG" } else { witness.kind };
-        writeln!(to, "{}", format!("    {:width$}  {mark:11}  {}", witness.name, witness.sentence).trim_end())?;
-        if !matches!(witness.kind, "wrong" | "differs" | BY_DESIGN) {
+    let width = trial.results.iter().map(|result| result.name.len()).max().unwrap_or(0);
+    for (result, line) in trial.results.iter().zip(listed) {
+        let mark = if result.kind == "wrong" { "WRONG" } else { result.kind };
+        writeln!(to, "{}", format!("    {:width$}  {mark:11}  {}", result.name, result.sentence).trim_end())?;
+        if !matches!(result.kind, "wrong" | "differs" | BY_DESIGN) {
             continue;
         }
-        let known = witness.known_as.iter().map(|id| format!("known as {id}"));
+        let known = result.known_as.iter().map(|id| format!("known as {id}"));
         let listed = line.iter().map(|line| format!("known failure: {line}"));
-        let words = [witness.answer.clone(), one_line(&witness.message)];
+        let words = [result.answer.clone(), one_line(&result.message)];
         for words in known.chain(listed).chain(words).filter(|words| !words.is_empty()) {
             writeln!(to, "    {:width$}    {words}", "")?;
         }
@@ -223,17 +223,17 @@ struct Summary {
     skipped: BTreeMap<&'static str, u64>,
     errors: u64,
     worst: Worst,
-    /// By witness, in the order in which they appear.
-    witnesses: Vec<(String, BTreeMap<&'static str, u64>)>,
+    /// By runtime, in the order in which they appear.
+    results: Vec<(String, BTreeMap<&'static str, u64>)>,
 }
 
 impl Summary {
     fn add(&mut self, replay: &Replay, listed: &[Option<String>]) {
-        let trial = match &replay.came {
-            Came::Judged(trial) => trial,
-            Came::NotSupported(_) => return self.not_supported += 1,
-            Came::Skipped(_) => return,
-            Came::Error(_) => return self.errors += 1,
+        let trial = match &replay.result {
+            DataSetResult::Judged(trial) => trial,
+            DataSetResult::NotSupported(_) => return self.not_supported += 1,
+            DataSetResult::Skipped(_) => return,
+            DataSetResult::Error(_) => return self.errors += 1,
         };
         match trial.authority {
             Authority::Specification => self.by_specification += 1,
@@ -243,25 +243,25 @@ impl Summary {
             }
             Authority::Nobody => self.by_nobody += 1,
         }
-        for (Witness { name, kind, is_new, worst, .. }, line) in trial.witnesses.iter().zip(listed) {
+        for (RuntimeResult { name, kind, is_new, worst, .. }, line) in trial.results.iter().zip(listed) {
             if line.is_none() {
                 self.worst.join(*worst);
             }
-            let place = self.witnesses.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                self.witnesses.push((name.clone(), BTreeMap::new()));
-                self.witnesses.len() - 1
+            let place = self.results.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+                self.results.push((name.clone(), BTreeMap::new()));
+                self.results.len() - 1
             });
-            *self.witnesses[place].1.entry(kind).or_default() += 1;
+            *self.results[place].1.entry(kind).or_default() += 1;
             if *kind == "wrong" && (line.is_some() || !is_new) {
-                *self.witnesses[place].1.entry(KNOWN).or_default() += 1;
+                *self.results[place].1.entry(KNOWN).or_default() += 1;
             }
         }
     }
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let kinds = ["agrees", BY_DESIGN, "tolerated", "unsupported", "wrong", KNOWN, "differs"];
-        let mut table = table(["witness"].into_iter().chain(kinds));
-        for (name, counts) in &self.witnesses {
+        let mut table = table(["runtime"].into_iter().chain(kinds));
+        for (name, counts) in &self.results {
             let counts = kinds.map(|kind| counts.get(kind).copied().unwrap_or(0).to_string());
             table.add_row([name.clone()].into_iter().chain(counts));
         }
@@ -291,7 +291,7 @@ impl Summary {
     }
 }
 
-/// A suite for each witness with a test for each data set, and one for what could not be judged.
+/// A suite for each runtime with a test for each data set, and one for what could not be judged.
 #[derive(Default)]
 struct Suites {
     suites: Vec<(String, TestSuite)>,
@@ -302,24 +302,24 @@ impl Suites {
     fn add(&mut self, replay: &Replay, listed: &[Option<String>], with_known: bool) {
         let name = replay.place();
         let mut add = |suite: &str, status: TestCaseStatus| self.add_test(suite, &name, status);
-        match &replay.came {
-            Came::NotSupported(why) | Came::Skipped(why) => add("test data", skipped(why)),
-            Came::Error(why) => add("test data", failed(NonSuccessKind::Error, why, "")),
-            Came::Judged(trial) => {
-                for (witness, line) in trial.witnesses.iter().zip(listed) {
-                    let status = match (line, witness.kind) {
-                        (Some(line), _) => skipped(&format!("known failure, {line}: {}", witness.sentence)),
-                        (None, "wrong" | BY_DESIGN) if !witness.is_new && !with_known => {
-                            skipped(&format!("known as {}: {}", witness.known_as.join(", "), witness.sentence))
+        match &replay.result {
+            DataSetResult::NotSupported(why) | DataSetResult::Skipped(why) => add("test data", skipped(why)),
+            DataSetResult::Error(why) => add("test data", failed(NonSuccessKind::Error, why, "")),
+            DataSetResult::Judged(trial) => {
+                for (result, line) in trial.results.iter().zip(listed) {
+                    let status = match (line, result.kind) {
+                        (Some(line), _) => skipped(&format!("known failure, {line}: {}", result.sentence)),
+                        (None, "wrong" | BY_DESIGN) if !result.is_new && !with_known => {
+                            skipped(&format!("known as {}: {}", result.known_as.join(", "), result.sentence))
                         }
                         (None, "wrong" | "differs" | BY_DESIGN) => {
-                            let words = [in_words(trial).as_str(), &witness.answer, &witness.message].join("\n");
-                            failed(NonSuccessKind::Failure, &witness.sentence, &words)
+                            let words = [in_words(trial).as_str(), &result.answer, &result.message].join("\n");
+                            failed(NonSuccessKind::Failure, &result.sentence, &words)
                         }
-                        (None, "unsupported") => skipped(&witness.sentence),
+                        (None, "unsupported") => skipped(&result.sentence),
                         (None, _) => TestCaseStatus::success(),
                     };
-                    add(&witness.name, status);
+                    add(&result.name, status);
                 }
             }
         }

@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 /// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it; whether
-/// there was one is told.
+/// there was one is printed.
 fn run_lines(
     mut lines: impl BufRead,
     runtimes: &mut [Box<dyn Runtime>],

@@ -9,7 +9,7 @@ pub struct Change<T> {
     pub after: (String, T),
 }
 
-/// What a search over releases came to.
+/// The result of a search over releases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bisection<T> {
     /// The first release and the last do not differ.

@@ -226,7 +226,7 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether nothing can be told apart but values.
+    /// Whether only values are distinguished.
     fn is_as_before(&self) -> bool {
         let [before, after] = self.look.seen.each_ref().map(|seen| seen.as_ref().map(|seen| &seen.opinion));
         self.change.after.as_ref() == Some(&self.change.before) || before == after
@@ -273,7 +273,7 @@ fn heading(entries: &[&Entry]) -> String {
     text
 }
 
-/// The changes that are told in the same words together, and the cases of those that one is asked for.
+/// The changes that are described in the same words together, and the cases of those that one is asked for.
 fn grouped(entries: &[&Entry], about: &About, with_case: impl Fn(&Entry) -> bool) -> String {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Entry { change, drift, .. } in entries.iter().filter(|entry| with_case(entry)) {

@@ -100,7 +100,7 @@ pub struct Options<'a> {
 /// configurations, in the same order.
 pub type Opener<'a> = &'a (dyn Fn(Duration) -> Result<[Vec<Box<dyn Runtime>>; 2], OpenError> + Sync);
 
-/// How far a comparison came.
+/// How far a comparison got.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress {
     Cases { done: u64, changes: usize },

@@ -240,7 +240,7 @@ impl Corpus {
                 let job = case.job();
                 for (runtime, failures) in runtimes.iter_mut().zip(&mut failures) {
                     let outcome = execute_once(runtime.as_mut(), &job).outcome;
-                    failures.extend((!case.is_right(&outcome)).then(|| (case.folder.clone(), came(&outcome))));
+                    failures.extend((!case.is_right(&outcome)).then(|| (case.folder.clone(), reaction_of(&outcome))));
                 }
                 progress(next.load(Ordering::Relaxed).min(self.cases.len()));
             }
@@ -256,7 +256,7 @@ impl Corpus {
 }
 
 /// What a runtime did, where it is not right.
-fn came(outcome: &Outcome) -> String {
+fn reaction_of(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answer(_) => "answers".to_owned(),
         _ => reaction(outcome).to_owned(),
@@ -271,7 +271,7 @@ pub fn write_failures(to: &Path, id: &RuntimeId, failures: &Failures) -> Result<
     let name = [&id.name, &id.version, &id.configuration].map(|part| part.replace(['/', '\\'], "_"));
     let name = name.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("-");
     let head = format!("# What {} {} {} does not do right, and what it does\n", id.name, id.version, id.configuration);
-    let lines = failures.iter().map(|(folder, came)| format!("{folder}\t{came}\n"));
+    let lines = failures.iter().map(|(folder, reaction)| format!("{folder}\t{reaction}\n"));
     let path = to.join(EXPECTED).join(format!("{name}.tsv"));
     let text: String = [head].into_iter().chain(lines).collect();
     write_whole(&path, text.as_bytes()).map_err(|error| RegressionError::Io { path, error })

@@ -333,7 +333,7 @@ impl Matrix {
         Total { release: self.columns[column].release(), cells, findings: findings.iter().filter(shows).count() }
     }
 
-    /// Every known issue that shows and everything that is new, the most severe first. What is wrong in an entry is told which it is.
+    /// Every known issue that shows and everything that is new, the most severe first. Each mismatch of a cell has the place of its entry.
     fn findings(&mut self, results: &[Results], ledger: &Ledger) -> Vec<Finding> {
         let column_of = |row: usize| self.columns.iter().position(|column| column.rows.contains(&row));
         let mut found: IndexMap<String, Finding> = IndexMap::new();
@@ -648,17 +648,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_otherwise_in_the_next_release_is_told_by_operator_version() {
+    fn what_is_otherwise_in_the_next_release_is_listed_by_operator_version() {
         let ids = [id("a", "1", ""), id("a", "2", "")];
         let cells: [&[Counts]; 5] = [&[YES, WRONG], &[YES, WRONG], &[WRONG, YES], &[UNSUPPORTED, YES], &[NONE, WRONG]];
         let matrix = matrix_of(&[coverage(&ids, &cells)]);
         let [Changes { since, changes }] = &matrix.changes(&Matrix::default(), &[])[..] else { panic!("one pair") };
         assert_eq!(since, "a 1");
-        let told: Vec<(ChangeKind, &str, usize)> =
+        let listed: Vec<(ChangeKind, &str, usize)> =
             changes.iter().map(|change| (change.kind, change.of.as_str(), change.types.len())).collect();
         // What was not tried before is no change.
         assert_eq!(
-            told,
+            listed,
             [
                 (ChangeKind::NowWrong, "Shape-1", 2),
                 (ChangeKind::NoLongerWrong, "Shape-1", 1),
@@ -775,8 +775,8 @@ mod tests {
                 "{matrix}"
             );
             let clicked = |address: &str, what: &str| {
-                let told = "addEventListener('hashchange', () => { document.title = `at ${location.hash}`; });";
-                let dom = shown(address, 1280, &format!("{told} document.querySelector('{what}').click();"));
+                let reports = "addEventListener('hashchange', () => { document.title = `at ${location.hash}`; });";
+                let dom = shown(address, 1280, &format!("{reports} document.querySelector('{what}').click();"));
                 part(&dom, "<title>", "</title>").to_owned()
             };
             assert_eq!(clicked("", "#matrix button"), "at #/cell/Shape/other%401");

@@ -1,4 +1,4 @@
-//! From mismatch to finding: minimized, told apart from others by its signature, measured, saved.
+//! From mismatch to finding: minimized, distinguished from others by its signature, measured, saved.
 
 pub mod backend;
 mod bisect;
@@ -35,7 +35,7 @@ pub use matrix::{Results, Status, Total, matrix};
 pub use minimize::{Minimized, Probe, Sighting, minimize};
 pub use pass::{Culprit, culprit};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
-pub use replay::{Authority, Came, Replay, Terms, Trial, Witness, replay};
+pub use replay::{Authority, DataSetResult, Replay, RuntimeResult, Terms, Trial, replay};
 pub use report::{BY_DESIGN, Names, Report, Worst, one_line};
 pub use signature::{Signature, SignatureError};
 pub use summary::{Outline, Summary, SummaryError};
@@ -51,7 +51,7 @@ pub struct Finding {
     pub trigger: Trigger,
     /// The minimized case.
     pub case: Case,
-    /// How many raw mismatches came down to it.
+    /// How many raw mismatches were minimized to it.
     pub count: u64,
     /// Executions that it took to minimize.
     pub executions: u64,

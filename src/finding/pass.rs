@@ -3,7 +3,7 @@
 
 use crate::runtime::Kind;
 
-/// What a search for a pass came to.
+/// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Culprit {
     /// It shows before anything is optimized.

@@ -17,7 +17,7 @@ use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId, execu
 use crate::tensor::{Closeness, Tensor, are_close};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, judge, reaction, tolerate_removed_nodes};
 
-/// What the stored outputs are called among the witnesses.
+/// What the stored outputs are called among the results.
 const STORED: &str = "stored output";
 
 /// One data set of a folder, or a folder that could not be used.
@@ -27,13 +27,13 @@ pub struct Replay {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_set: Option<String>,
     #[serde(flatten)]
-    pub came: Came,
+    pub result: DataSetResult,
 }
 
 /// The result of a data set.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Came {
+pub enum DataSetResult {
     Judged(Box<Trial>),
     /// It may be right, but cannot be replayed here: why.
     NotSupported(String),
@@ -62,7 +62,7 @@ pub struct Trial {
     /// How far floating-point numbers may be from what is expected; nothing where every bit counts.
     #[serde(flatten)]
     pub tolerance: Option<Tolerance>,
-    pub witnesses: Vec<Witness>,
+    pub results: Vec<RuntimeResult>,
     /// Runtimes that deviate from the stored outputs and agree with each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -107,7 +107,7 @@ pub enum Authority {
 
 /// The stored outputs, or a runtime.
 #[derive(Debug, Serialize)]
-pub struct Witness {
+pub struct RuntimeResult {
     pub name: String,
     pub version: String,
     /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` where nothing else is wrong; where nobody is held to be
@@ -128,7 +128,7 @@ pub struct Witness {
     pub answer: String,
 }
 
-impl Witness {
+impl RuntimeResult {
     /// Whether it does not do what is right, or what others do.
     pub fn is_deviation(&self) -> bool {
         matches!(self.kind, "wrong" | "differs")
@@ -137,20 +137,20 @@ impl Witness {
 
 /// Replays every data set of a folder.
 pub fn replay(path: &Path, runtimes: &mut [Box<dyn Runtime>], terms: &Terms) -> Vec<Replay> {
-    let entry = |data_set: Option<&Path>, came| {
+    let entry = |data_set: Option<&Path>, result| {
         let data_set = data_set.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-        Replay { folder: path.display().to_string(), data_set, came }
+        Replay { folder: path.display().to_string(), data_set, result }
     };
     let failed = |error: TestDataError| match error {
-        TestDataError::Foreign { .. } => Came::NotSupported(error.to_string()),
-        _ => Came::Error(error.to_string()),
+        TestDataError::Foreign { .. } => DataSetResult::NotSupported(error.to_string()),
+        _ => DataSetResult::Error(error.to_string()),
     };
     let folder = match Folder::open(path) {
         Ok(folder) => folder,
         Err(error) => return vec![entry(None, failed(error))],
     };
     let replay_one = |data_set: &Path, runtimes: &mut [Box<dyn Runtime>]| match folder.data_set(data_set) {
-        Ok(data) => Came::Judged(Box::new(Trial::new(data, runtimes, terms.ledger, terms.closeness(path)))),
+        Ok(data) => DataSetResult::Judged(Box::new(Trial::new(data, runtimes, terms.ledger, terms.closeness(path)))),
         Err(error) => failed(error),
     };
     folder.data_sets.iter().map(|data_set| entry(Some(data_set), replay_one(data_set, runtimes))).collect()
@@ -165,15 +165,15 @@ impl Replay {
 
     /// A folder that is not to be replayed.
     pub fn skipped(path: &Path, why: String) -> Replay {
-        Replay { folder: path.display().to_string(), data_set: None, came: Came::Skipped(why) }
+        Replay { folder: path.display().to_string(), data_set: None, result: DataSetResult::Skipped(why) }
     }
 }
 
 impl Trial {
     /// The case of a data set with which a runtime does something wrong that no known issue explains.
     pub fn to_save(&self) -> Option<&Case> {
-        let shows_new = |witness: &Witness| witness.is_new && witness.name != STORED;
-        self.case.as_ref().filter(|_| self.witnesses.iter().any(shows_new))
+        let shows_new = |result: &RuntimeResult| result.is_new && result.name != STORED;
+        self.case.as_ref().filter(|_| self.results.iter().any(shows_new))
     }
 
     fn new(data: DataSet, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger, closeness: Closeness) -> Trial {
@@ -198,7 +198,7 @@ impl Trial {
                 forgive(expected, execution, closeness);
             }
         }
-        let results: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
+        let executed: Vec<(&RuntimeId, &Execution)> = ids.iter().zip(&executions).collect();
         let reference = ids.iter().zip(&executions).find(|(_, e)| is_answer(&e.outcome)).map(|(id, _)| id.to_string());
         // Only the operators of the ledger have known issues.
         let (case, no_case) = match (authority, read::case(&data.job)) {
@@ -207,18 +207,18 @@ impl Trial {
             _ => (None, None),
         };
         let nodes = case.as_ref().map_or(1, |case| case.nodes.len());
-        let mut judgements = expectation.as_ref().map(|expectation| judge(expectation, nodes, &results));
+        let mut judgements = expectation.as_ref().map(|expectation| judge(expectation, nodes, &executed));
         if let (Some(judgements), Some(case)) = (&mut judgements, &case)
             && case.is_refused_unseen()
         {
-            tolerate_removed_nodes(results.iter().copied(), judgements);
+            tolerate_removed_nodes(executed.iter().copied(), judgements);
         }
         if let (Some(judgements), Some(case)) = (&mut judgements, &case) {
             let runtimes_from = usize::from(stored.is_some());
             recognize_truncation(case, runtimes, &ids[runtimes_from..], &mut judgements[runtimes_from..]);
         }
         let rule = expectation.as_ref().and_then(Expectation::rule);
-        let witnesses: Vec<Witness> = results
+        let results: Vec<RuntimeResult> = executed
             .iter()
             .zip(given)
             .enumerate()
@@ -247,7 +247,7 @@ impl Trial {
                 }
                 let is_new = worst.of_new.is_some();
                 let (name, version, message) = (id.to_string(), id.version.clone(), execution.message.clone());
-                Witness { name, version, kind, sentence, known_as, is_new, worst, message, answer }
+                RuntimeResult { name, version, kind, sentence, known_as, is_new, worst, message, answer }
             })
             .collect();
         let tolerance = Tolerance { rtol: closeness.relative, atol: closeness.absolute };
@@ -258,9 +258,9 @@ impl Trial {
             not_consulted,
             demand: expectation.filter(|_| authority != Authority::Nobody).as_ref().map(demanded).unwrap_or_default(),
             tolerance: (authority != Authority::Specification).then_some(tolerance),
-            finding: witnesses.iter().any(Witness::is_deviation),
-            new: witnesses.iter().any(|witness| witness.is_new),
-            witnesses,
+            finding: results.iter().any(RuntimeResult::is_deviation),
+            new: results.iter().any(|result| result.is_new),
+            results,
             note,
         }
     }
@@ -340,7 +340,7 @@ fn agreement_against(
     })
 }
 
-/// What is thought of a witness, and why.
+/// What is thought of a result, and why.
 fn opinion(
     judgement: Option<&Judgement>,
     execution: &Execution,

@@ -126,7 +126,7 @@ pub(super) struct FindingReport {
     /// The stage of optimization and the pass that it takes.
     pub pass: Option<String>,
     pub case: String,
-    /// How many mismatches came down to it.
+    /// How many mismatches were minimized to it.
     pub count: u64,
     /// The known issue that it is, if these were to be ignored.
     pub known_as: Option<String>,

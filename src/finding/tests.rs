@@ -1,4 +1,4 @@
-//! Planted faults: each must be told from the others, minimized to the end, and saved.
+//! Planted faults: each must be distinguished from the others, minimized to the end, and saved.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

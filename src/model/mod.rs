@@ -119,7 +119,7 @@ impl Job {
     }
 }
 
-/// The IR version that came with an opset.
+/// The IR version that was new at an opset.
 pub fn usual_ir(opset: u8) -> u8 {
     /// The first opset of each IR version from 4 on.
     const FIRST_OPSETS: [(u8, u8); 11] =
@@ -503,7 +503,7 @@ mod tests {
         assert_eq!(held, case.tensors());
         assert_eq!(feeds, [("shape".into(), Tensor::vector(&[3, 2]))]);
         let (proto, feeds) = model("Shape@8 float[2]:default");
-        assert_eq!((proto.ir_version, feeds.len()), (Some(4), 0), "it came with IR 4");
+        assert_eq!((proto.ir_version, feeds.len()), (Some(4), 0), "IR 4 introduced it");
     }
 
     #[test]

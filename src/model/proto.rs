@@ -1,7 +1,7 @@
 //! The messages of the ONNX protobuf format that this project reads and writes.
 //!
 //! Written with proto2 presence, as ONNX's own schema is: a field that was set to 0 goes on the wire, so that `end = 0`
-//! is not read as "no end". What nothing here looks into is kept as the bytes of its message, so that a model is written as it
+//! is not read as "no end". What nothing here looks into stays as the bytes of its message, so that a model is written as it
 //! was read.
 
 use bytes::Bytes;

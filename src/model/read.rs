@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Checks what the graph declares of the outputs of nodes: a case declares what is true. Where a `value_info` has no dims though
-/// they can be told, the output is read as hidden.
+/// they are known, the output is read as hidden.
 fn check_declarations(
     case: &mut Case,
     tensors: &[Tensor],

@@ -444,7 +444,7 @@ mod tests {
         let proto = tensor_proto::write("", &scale, crate::case::Encoding::Raw);
         fs::write(folder.path().join("ids.npy"), &ids).unwrap();
         fs::write(folder.path().join("input_1.pb"), proto.encode_to_vec()).unwrap();
-        fs::write(folder.path().join("output_0.pb"), "what came out is not fed").unwrap();
+        fs::write(folder.path().join("output_0.pb"), "an output is not fed").unwrap();
         let expected: [(Arc<str>, Tensor); 2] =
             [("ids".into(), Tensor::vector(&[3, 4]).with_dims(vec![1, 2]).unwrap()), ("scale".into(), scale)];
         assert_eq!(read_feeds(folder.path(), &text()).unwrap(), expected);

@@ -43,7 +43,7 @@ pub struct Found {
     pub expected: Vec<Tensor>,
     /// What the runtime does with that.
     pub actual: Execution,
-    /// Whether the rest of the model is right: none if that could not be told.
+    /// Whether the rest of the model is right: none if that is unknown.
     pub rest_is_right: Option<bool>,
 }
 

@@ -490,23 +490,23 @@ fn reduce_prod(call: &Call) -> Expectation {
         return Expectation::anything(Rule::ARITHMETIC_NOT_JUDGED);
     };
     let data = call.data();
-    let kept: Vec<i64> =
+    let ones: Vec<i64> =
         data.dims().iter().zip(&is_reduced).map(|(&dim, &is_reduced)| if is_reduced { 1 } else { dim }).collect();
-    let Some(count) = product(kept.iter().copied()).and_then(|count| usize::try_from(count).ok()) else {
+    let Some(count) = product(ones.iter().copied()).and_then(|count| usize::try_from(count).ok()) else {
         return Expectation::anything(Rule::ARITHMETIC_NOT_JUDGED);
     };
-    if is_vast_output(&kept) {
-        return Expectation::vast(&kept);
+    if is_vast_output(&ones) {
+        return Expectation::vast(&ones);
     }
     let mut products = vec![Some(1_i128); count];
     let target = |index: &[usize]| {
-        let own = kept.iter().zip(index).map(|(&dim, &at)| (dim, if dim == 1 { 0 } else { at }));
+        let own = ones.iter().zip(index).map(|(&dim, &at)| (dim, if dim == 1 { 0 } else { at }));
         own.fold(0, |place, (dim, at)| place * usize::try_from(dim).unwrap_or(0) + at)
     };
     for (target, value) in places(data.dims(), target).zip(parts) {
         products[target] = products[target].and_then(|product: i128| product.checked_mul(value));
     }
-    in_dims(reduced(call).unwrap_or(kept), data, products.into_iter())
+    in_dims(reduced(call).unwrap_or(ones), data, products.into_iter())
 }
 
 /// The elements of an int32 or int64 tensor.

@@ -30,7 +30,7 @@ pub(crate) static CONSTANT_OF_SHAPE: Operator = Operator {
 
 const VALUE: &str = "value";
 
-/// The types of the newest version, in the order in which they came: neither strings nor complex numbers.
+/// The types of the newest version, in the order in which operators began to accept them: neither strings nor complex numbers.
 const TYPES: [ElementType; 23] = [
     ElementType::Float16,
     ElementType::Float,

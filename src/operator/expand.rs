@@ -248,8 +248,8 @@ fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
     }
     if shape.contains(&-1) {
         // V16: to keep the dim is what a 1 asks for.
-        let kept: Vec<i64> = shape.iter().map(|size| size.abs()).collect();
-        let lenient = expand(data, &kept).outputs().map(<[Tensor]>::to_vec);
+        let sizes: Vec<i64> = shape.iter().map(|size| size.abs()).collect();
+        let lenient = expand(data, &sizes).outputs().map(<[Tensor]>::to_vec);
         return Expectation::Reject { rule: Rule::EXPAND_MINUS_ONE, lenient };
     }
     let Some(dims) = broadcast(data.dims(), shape) else {

@@ -603,7 +603,7 @@ impl Operator {
         Expectation::unspecified(Rule::VAST_DIMS, answers)
     }
 
-    /// The element type of the outputs of a node whose data is of a type, as far as it can be told.
+    /// The element type of the outputs of a node whose data is of a type, as far as it is known.
     pub fn output_type(&self, attributes: &[Attribute], data: Option<ElementType>) -> Option<ElementType> {
         match self.output_type {
             OutputType::Data => data,

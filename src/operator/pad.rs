@@ -301,16 +301,16 @@ fn execute(call: &Call) -> Expectation {
 
 /// Pad-1, whose paddings are in one of two orders, and perhaps not negative.
 fn paddings(call: &Call, mode: Mode, paddings: &[i64]) -> Expectation {
-    let (told, shown) = (pad(call, mode, paddings, None), pad(call, mode, &from_pairs(paddings), None));
-    let answers = told.clone().into_answers();
+    let (in_order, shown) = (pad(call, mode, paddings, None), pad(call, mode, &from_pairs(paddings), None));
+    let answers = in_order.clone().into_answers();
     let both: Vec<Answer> = answers.iter().cloned().chain(shown.into_answers()).collect();
     let is_negative = paddings.iter().any(|&count| count < 0);
     if both.iter().all(|answer| *answer == Answer::Refusal) {
-        told
+        in_order
     } else if is_negative {
         Expectation::unspecified(Rule::PAD_NEGATIVE_COUNT, both.into_iter().chain([Answer::Refusal]))
     } else if both.iter().all(|answer| answers.contains(answer)) {
-        told
+        in_order
     } else {
         Expectation::unspecified(Rule::PAD_PADDINGS_ORDER, both)
     }

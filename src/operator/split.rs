@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::tensor::element_count;
 
-    /// What a row demands; parts are told by their lengths.
+    /// What a row demands; parts are distinguished by their lengths.
     #[derive(Clone, Copy, Debug)]
     enum Want {
         Parts(&'static [i64]),

@@ -204,8 +204,8 @@ fn without_ones(data: &Tensor) -> Tensor {
 
 /// The data without the dims at some places, which are all 1.
 fn without(data: &Tensor, is_dropped: impl Fn(usize) -> bool) -> Tensor {
-    let kept = data.dims().iter().enumerate().filter(|(place, _)| !is_dropped(*place));
-    data.with_dims(kept.map(|(_, &dim)| dim).collect()).expect("a dim of 1 counts no elements")
+    let left = data.dims().iter().enumerate().filter(|(place, _)| !is_dropped(*place));
+    data.with_dims(left.map(|(_, &dim)| dim).collect()).expect("a dim of 1 counts no elements")
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ fn operator(name: &str) -> &'static Operator {
     name.parse().unwrap()
 }
 
-/// Counting-up bytes, so that moved elements can be told apart.
+/// Counting-up bytes, so that moved elements can be distinguished.
 fn data(element_type: ElementType, dims: &[i64]) -> Tensor {
     let count = crate::tensor::element_count(dims).unwrap();
     if element_type == ElementType::String {

@@ -109,7 +109,7 @@ fn draw_k(d: &mut Drawing, triangle: Triangle) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// A diagonal, and often one at which something changes: where the first or last element is kept, and at the ends of 32 and
+/// A diagonal, and often one at which something changes: where the first or last element stays, and at the ends of 32 and
 /// 64 bits.
 fn diagonal(d: &mut Drawing, triangle: Triangle) -> arbitrary::Result<i64> {
     let size = |from_the_back: usize| d.dims.iter().rev().nth(from_the_back).map_or(1, |&dim| dim.min(MAX_DRAWN));
@@ -170,7 +170,7 @@ impl Rule {
     });
 }
 
-/// The part of a matrix that is kept.
+/// The part of a matrix that stays.
 #[derive(Clone, Copy)]
 enum Triangle {
     Upper,

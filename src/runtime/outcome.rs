@@ -63,7 +63,7 @@ pub enum Outcome {
     Panicked {
         stage: Stage,
     },
-    /// Its process came to an end.
+    /// Its process ended.
     Crashed {
         /// The signal that ended it, if it was one.
         signal: Option<i32>,

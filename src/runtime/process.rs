@@ -111,7 +111,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const TRIES: u32 = 3;
 /// What a process says on standard error, among its words, when there are answers.
 pub(super) const NOTICE: u8 = 0;
-/// How much of what a process says on standard error is kept: its last words.
+/// How much of what a process says on standard error is stored: its last words.
 const WORDS: usize = 2000;
 
 /// How a process is spoken with.

@@ -85,7 +85,7 @@ impl Row {
         }
     }
 
-    /// Whether it is there, as far as can be told without running it.
+    /// Whether it is there, as far as is known without running it.
     pub fn state(&self) -> State {
         let is_file = |path: &PathBuf, missing: State| if path.is_file() { State::Ready } else { missing };
         let kind = match self.kind() {

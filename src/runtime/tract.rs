@@ -340,7 +340,7 @@ fn symbols(typed: &TypedModel) -> TractResult<Vec<(Symbol, usize, usize)>> {
     Ok(symbols)
 }
 
-/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is kept apart. What is
+/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is marked. What is
 /// fed gives symbols their values.
 fn output(value: &Tensor, values: &SymbolValues) -> TractResult<Result<Output, TensorError>> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;

@@ -42,7 +42,7 @@ const OUTPUT: &str = "output";
 const BEGINNING: usize = size_of::<u64>();
 /// How large the files stay from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
-/// How much is kept of what a runtime writes to standard output, in characters.
+/// How much is stored of what a runtime writes to standard output, in characters.
 const WORDS: usize = 10_000;
 /// How much of a batch is written at a time, in bytes: so little that it is still at hand when it is copied.
 const PIECE: usize = 1 << 16;
@@ -51,7 +51,7 @@ const PIECE: usize = 1 << 16;
 /// which fills few of them.
 const HUGE_PAGES: &str = "MIMALLOC_ALLOW_THP";
 
-/// Where files are kept in memory, on Linux.
+/// Where files are in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
 /// How much has to be free there, in bytes: a container may have little.
 const ROOM: u64 = 1 << 30;
@@ -104,7 +104,7 @@ struct Messages {
     jobs: File,
     answers: File,
     output: File,
-    /// What is yet to be written of a batch: empty between batches, and kept for the next one.
+    /// What is yet to be written of a batch: empty between batches, and used again for the next one.
     piece: Vec<u8>,
     /// What was read of the answers, how far it was understood, and where in the file it ends.
     answered: Vec<u8>,
@@ -169,7 +169,7 @@ impl Messages {
             _ = std::fs::remove_dir_all(self.folder.path());
             return Some(Next::Ready(message::read_ready(message)));
         };
-        Some(match message::read_told(feeds, message, &mut self.declared) {
+        Some(match message::read_response(feeds, message, &mut self.declared) {
             Ok(Some(execution)) => Next::Execution(execution),
             Ok(None) => Next::NoMore,
             // What follows a message that cannot be read may depend on it.
@@ -244,7 +244,7 @@ impl Exchange for Messages {
     }
 }
 
-/// Whether files of any size that a job makes can be kept there.
+/// Whether files of any size that a job makes have room there.
 #[cfg(target_os = "linux")]
 fn has_room(folder: &Path) -> bool {
     let found = nix::sys::statvfs::statvfs(folder);
@@ -334,25 +334,25 @@ fn serve_with(
         for _ in 0..u64::from_le_bytes(count) {
             let job = message::read_job(&mut rest).map_err(io::Error::other)?;
             let mut runs = job.runs.iter();
-            let mut told = Ok(());
+            let mut sent = Ok(());
             runtime.execute(&job, &mut |execution| {
                 let feeds = runs.next().map_or(&[][..], Vec::as_slice);
-                let mut tell = || -> io::Result<()> {
+                let mut respond = || -> io::Result<()> {
                     message.clear();
                     let empty = mem::take(&mut message);
                     message = if output.seek(SeekFrom::End(0))? == said {
-                        message::tell(feeds, &execution, &mut declared, empty)
+                        message::write_response(feeds, &execution, &mut declared, empty)
                     } else {
-                        message::tell_words(&words(&mut output, &mut said)?, empty)
+                        message::write_words(&words(&mut output, &mut said)?, empty)
                     }
                     .map_err(io::Error::other)?;
                     answers.add(&message)
                 };
-                if told.is_ok() {
-                    told = tell();
+                if sent.is_ok() {
+                    sent = respond();
                 }
             });
-            told?;
+            sent?;
             if runs.next().is_some() {
                 answers.add(&message::no_more().map_err(io::Error::other)?)?;
             }
@@ -476,13 +476,13 @@ mod tests {
 
     fn answer(message: &str) -> Vec<u8> {
         let execution = Execution::without_answer(Outcome::TimedOut, message.to_owned());
-        message::tell(&[], &execution, &mut Arc::default(), vec![]).unwrap()
+        message::write_response(&[], &execution, &mut Arc::default(), vec![]).unwrap()
     }
 
     #[test]
     fn messages_of_any_size_are_read_as_they_are_written() {
         let long = "x".repeat(3 * USUAL);
-        let garbage = message::tell_words("hello", vec![]).unwrap();
+        let garbage = message::write_words("hello", vec![]).unwrap();
         let seen = understood(&[first(), answer("a"), answer(&long), garbage, answer("b"), vec![255]]);
         assert_eq!(seen[..5], ["Ok(\"1.0\")", "a", &long, "garbage hello", "b"]);
         assert!(seen[5].starts_with("garbage ") && seen[5].ends_with(", and lost") && seen.len() == 6, "{:?}", seen[5]);

@@ -5,7 +5,7 @@ use strum::VariantArray;
 
 /// An element type of an ONNX tensor (`TensorProto.DataType`).
 ///
-/// Declared in the order in which the operators came to accept them, so that the types of an operator
+/// Declared in the order in which the operators began to accept them, so that the types of an operator
 /// version are always a prefix of [`ElementType::ALL`]. Its name is that of the variant in lower case, as in the operator
 /// documents: `float8e4m3fn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ const fn complex(mantissa_bits: u32) -> Class {
 }
 
 impl ElementType {
-    /// Every element type, in the order in which the operators came to accept them.
+    /// Every element type, in the order in which the operators began to accept them.
     pub const ALL: [ElementType; Self::VARIANTS.len()] = *Self::VARIANTS.first_chunk().unwrap();
 
     /// Every type up to and including `last`, in the order of [`ElementType::ALL`].

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Discrepancy {
-    /// Its process came to an end.
+    /// Its process ended.
     Crash,
     /// It gave no answer within the time limit, or took more memory than it may: which of the two comes first depends on the
     /// machine.

@@ -60,7 +60,7 @@ impl Mismatch {
         let outcome = &execution.outcome;
         let reaction = match outcome {
             // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch. Nor
-            // does it matter what a misread case asks for.
+            // does it matter what a truncated case asks for.
             _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
                 String::new()
             }
@@ -161,18 +161,18 @@ pub fn is_about_the_rule(discrepancies: &[Discrepancy]) -> bool {
 /// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
 fn without_numbers(message: &str) -> String {
     let mut depth = 0_u32;
-    let mut kept = String::new();
+    let mut outside = String::new();
     let head = message.split_once(": ").map_or(message, |(head, _)| head);
     for c in head.chars() {
         match c {
             '[' => depth += 1,
             ']' => depth = depth.saturating_sub(1),
             c if c.is_ascii_digit() => {}
-            c if depth == 0 => kept.push(c),
+            c if depth == 0 => outside.push(c),
             _ => {}
         }
     }
-    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+    outside.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a failed outcome says, in words that are the same for every runtime; empty for an answer.

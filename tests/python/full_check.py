@@ -1,11 +1,11 @@
-"""onnx.checker with all that it has, but for what its shape inference misreads."""
+"""onnx.checker with all that it has, but for the models that its shape inference reads wrong."""
 
 from onnx import TensorProto, checker, helper, numpy_helper, shape_inference
 
 
-def is_misread(model):
+def is_read_wrong(model):
     """Whether shape inference takes a valid model for another."""
-    return any(misreads(model) for misreads in (squeezes_out_of_order, pads_axes, splits_past_32_bits))
+    return any(is_it(model) for is_it in (squeezes_out_of_order, pads_axes, splits_past_32_bits))
 
 
 def squeezes_out_of_order(model):
@@ -48,6 +48,6 @@ def full_check(model):
         checker.check_model(model, full_check=True)
         return True
     except shape_inference.InferenceError:
-        if not is_misread(model):
+        if not is_read_wrong(model):
             raise
         return False

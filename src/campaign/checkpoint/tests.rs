@@ -30,7 +30,7 @@ fn begin(folder: &Path) -> Checkpoint {
 /// How many cases are not run again when a campaign is resumed.
 fn resume(folder: &Path) -> Result<u64, String> {
     let opened = Opened::open(folder, Manner::Resume).map_err(|error| error.to_string())?;
-    Ok(opened.kept().unwrap().statistics.cases)
+    Ok(opened.saved().unwrap().statistics.cases)
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn a_checkpoint_holds_what_was_counted() {
     let statistics = campaign(Some(&mut checkpoint), 500);
     checkpoint.end(Duration::ZERO, Duration::ZERO, true).unwrap();
     let opened = Opened::open(folder.path(), Manner::Resume).unwrap();
-    let kept = opened.kept().unwrap();
-    assert!(kept.has_ended);
-    assert_eq!(kept.cases.iter().collect::<Vec<_>>(), [&(0..500)]);
-    assert_eq!(format!("{:#?}", kept.statistics), format!("{statistics:#?}"));
+    let saved = opened.saved().unwrap();
+    assert!(saved.has_ended);
+    assert_eq!(saved.cases.iter().collect::<Vec<_>>(), [&(0..500)]);
+    assert_eq!(format!("{:#?}", saved.statistics), format!("{statistics:#?}"));
 }
 
 #[test]

@@ -48,12 +48,12 @@ fn every_cell_rule_and_wiring_pair_is_reached() {
             Expectation::Unspecified { .. } => "unspecified",
         };
         *kinds.entry(kind).or_default() += 1;
-        let kept = match intent {
+        let is_as_meant = match intent {
             Intent::Valid => matches!(expectation, Expectation::Defined(_)),
             Intent::Rule(rule) => expectation.rule() == Some(rule),
             Intent::Wild | Intent::Given => true,
         };
-        if !kept {
+        if !is_as_meant {
             let stray = format!("{}-{} {intent:?} -> {:?}", case.operator, version.since, expectation.rule());
             strays.entry(stray).or_insert_with(|| (0, format!("{case:?}"))).0 += 1;
         }
@@ -115,7 +115,7 @@ fn a_size_is_inferred_by_every_divisor_up_to_128_and_by_some_beyond() {
 }
 
 #[test]
-fn a_family_divides_by_many_numbers_too() {
+fn cases_of_one_model_divide_by_many_numbers_too() {
     let case: Case = "Reshape@14 float[2,3]:input(symbolic) int64[2]{2,-1}".parse().unwrap();
     let first = Generated::given(case);
     let mut divisors: BTreeSet<i64> = BTreeSet::new();
@@ -543,8 +543,8 @@ fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
     assert!((GRAPHS * 70..=GRAPHS * 86).contains(&(valid * 100)), "{valid} are valid");
     assert!(drawn_valid * 100 >= GRAPHS * 70, "{drawn_valid} are drawn as valid ones");
     // A graph that is to break a rule does so: 18 of 100, and some by a wiring.
-    let kept: u32 = broken.values().sum();
-    assert!(u64::from(kept) * 100 >= GRAPHS * 16, "{kept} break a rule as they are to");
+    let as_meant: u32 = broken.values().sum();
+    assert!(u64::from(as_meant) * 100 >= GRAPHS * 16, "{as_meant} break a rule as they are to");
     assert!(left_open * 100 >= GRAPHS * 3, "{left_open} are left open");
     let missed: Vec<Rule> = all().rules_on_nodes();
     let missed: Vec<Rule> = missed.into_iter().filter(|rule| broken.get(rule).is_none_or(|&n| n < 2)).collect();

@@ -52,7 +52,7 @@ pub static LAWS: &[Law] = &[
         id: "squeeze-as-reshape",
         says: "Squeeze(x, a) = Reshape(x, d without those of a)",
         of: &[&SQUEEZE],
-        sides: |given| equal(given.y(), reshape(given.x()?, pick(given.dims()?, &kept(given)?))),
+        sides: |given| equal(given.y(), reshape(given.x()?, pick(given.dims()?, &others(given)?))),
     },
     Law {
         id: "squeeze-of-all-ones",
@@ -62,9 +62,9 @@ pub static LAWS: &[Law] = &[
     },
     Law {
         id: "shape-of-squeeze",
-        says: "Shape(Squeeze(x, a)) = Gather(S, the axes that are kept)",
+        says: "Shape(Squeeze(x, a)) = Gather(S, the other axes)",
         of: &[&SQUEEZE],
-        sides: |given| equal(shape(given.y()), gather(shape(given.x()?), vector(kept(given)?), 0)),
+        sides: |given| equal(shape(given.y()), gather(shape(given.x()?), vector(others(given)?), 0)),
     },
     Law {
         id: "unsqueeze-as-reshape",
@@ -160,7 +160,7 @@ pub static LAWS: &[Law] = &[
         sides: |given| equal(reshape_to(given.x()?, shape(given.x()?), false), given.x()?),
     },
     Law {
-        id: "size-is-kept",
+        id: "size-is-the-same",
         says: "Size(y) = Size(x)",
         of: &[&IDENTITY, &SQUEEZE, &UNSQUEEZE, &TRANSPOSE, &FLATTEN, &RESHAPE, &DEPTH_TO_SPACE, &SPACE_TO_DEPTH],
         sides: |given| equal(size(given.y()), size(given.x()?)),
@@ -1072,7 +1072,7 @@ fn squeezed(given: &Given) -> Option<Vec<i64>> {
 }
 
 /// The axes that it leaves.
-fn kept(given: &Given) -> Option<Vec<i64>> {
+fn others(given: &Given) -> Option<Vec<i64>> {
     let gone = squeezed(given)?;
     Some(first_axes(given.rank()?).into_iter().filter(|axis| !gone.contains(axis)).collect())
 }

@@ -113,17 +113,17 @@ impl Case {
             }
         }
         let mut places = Vec::with_capacity(self.nodes.len());
-        let mut kept: Vec<Node> = Vec::new();
+        let mut left: Vec<Node> = Vec::new();
         for (node, is_needed) in std::mem::take(&mut self.nodes).into_iter().zip(needed) {
-            places.push(kept.len());
-            kept.extend(is_needed.then_some(node));
+            places.push(left.len());
+            left.extend(is_needed.then_some(node));
         }
-        for value in kept.iter_mut().flat_map(|node| &mut node.inputs).flatten() {
+        for value in left.iter_mut().flat_map(|node| &mut node.inputs).flatten() {
             if let Value::Output { node, .. } = value {
                 *node = places[*node];
             }
         }
-        self.nodes = kept;
+        self.nodes = left;
         self.settle_sources();
         self
     }

@@ -233,7 +233,7 @@ pub(super) fn located(
         }
         Located::Nowhere => writeln!(to, "  No part of the model shows it: it takes the model as a whole."),
         Located::NoValues => {
-            writeln!(to, "  Which node it is cannot be told: {reference} does not give the values between the nodes.")
+            writeln!(to, "  Which node it is cannot be said: {reference} does not give the values between the nodes.")
         }
     }
 }
@@ -289,7 +289,7 @@ fn named(node: &NodeProto) -> String {
 }
 
 /// Says what all runtimes do with the nodes that were found, and who is wrong by that.
-pub(super) fn witnesses(
+pub(super) fn sides(
     ids: &[RuntimeId],
     outcomes: &[&Outcome],
     agreement: &Agreement,

@@ -183,7 +183,7 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             (quotes, format!("So `shape` is a tensor of rank 1{given}. What another rank means is not said."))
         }
         Rule::AXIS_RANGE => (vec![], format!("The input has rank {rank}, and `axis` is not in that range.")),
-        Rule::NEGATIVE_AXIS => (vec![], "Negative values of `axis` came with Flatten-11.".to_owned()),
+        Rule::NEGATIVE_AXIS => (vec![], "Flatten-11 introduced negative values of `axis`.".to_owned()),
         Rule::SCALAR_AXIS => (
             vec![],
             "The input is a scalar, of rank 0: 0 is the only `axis` in that range, and the default is 1.".to_owned(),

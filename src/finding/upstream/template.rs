@@ -33,15 +33,15 @@ pub(super) fn render(name: &str, context: Value) -> String {
     let template = environment.get_template(name).unwrap_or_else(|error| panic!("{error:#}"));
     let text = template.render(context).unwrap_or_else(|error| panic!("{name}: {error:#}"));
     // Parts that are left out leave their empty lines behind.
-    let mut kept = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     let most = if ["repro.py", "rewrite.py"].contains(&name) { 2 } else { 1 };
     let mut empty = 0;
     for line in text.lines() {
         empty = if line.trim().is_empty() { empty + 1 } else { 0 };
         if empty <= most {
-            kept.push_str(line.trim_end());
-            kept.push('\n');
+            plain.push_str(line.trim_end());
+            plain.push('\n');
         }
     }
-    format!("{}\n", kept.trim())
+    format!("{}\n", plain.trim())
 }

@@ -64,7 +64,7 @@ fn nans(value: f32, mantissa: u32, exponent: u32) -> Vec<u128> {
     let (bits, sign) = (u128::from(value.to_bits()), 1 << (mantissa + exponent));
     let (infinity, quiet) = (((1 << exponent) - 1) << mantissa, 1 << (mantissa - 1));
     let payload = ((bits & ((1 << 23) - 1)) << mantissa) >> 23;
-    let kept = infinity | payload | if value.is_sign_negative() { sign } else { 0 };
+    let plain = infinity | payload | if value.is_sign_negative() { sign } else { 0 };
     let others = [infinity | quiet, infinity | quiet | sign];
-    [kept | quiet].into_iter().chain((payload != 0).then_some(kept)).chain(others).collect()
+    [plain | quiet].into_iter().chain((payload != 0).then_some(plain)).chain(others).collect()
 }

@@ -16,7 +16,7 @@ pub const ONNXRUNTIME_VERSION: &str = "1.32.0";
 pub const OVERRIDE: &str = "ORT_DYLIB_PATH";
 
 /// The variable, and its value, that keeps the library from writing a device id and events below the user's cache directory,
-/// which it does whatever its API is told. It is set before the library is loaded.
+/// which it does whatever its API is asked for. It is set before the library is loaded.
 pub const NO_TELEMETRY: (&str, &str) = ("ORT_DISABLE_TELEMETRY", "1");
 
 /// The oldest release that can be loaded: the first one with the API that the crate `ort` is built for here, its feature

@@ -40,7 +40,7 @@ enum AskedModel<'a> {
 
 /// The result of a run, on its way back.
 #[derive(Serialize, Deserialize)]
-enum Told<'a, E, O, D> {
+enum Response<'a, E, O, D> {
     Execution(E),
     /// What was declared is left out if it is what was declared with the answer before, in the same batch.
     Answer {
@@ -104,24 +104,24 @@ pub(super) fn read_job(batch: &mut &[u8]) -> Result<Job> {
 
 /// Adds the execution of a run that is fed this to a message. `declared` is what was declared with the answer before, and is what is declared now
 /// from then on.
-pub(super) fn tell(
+pub(super) fn write_response(
     feeds: &[Tensor],
     execution: &Execution,
     declared: &mut Arc<[Declaration]>,
     message: Vec<u8>,
 ) -> Result<Vec<u8>> {
-    type Message<'a> = Told<'a, &'a Execution, &'a Output, &'a [Declaration]>;
-    let told: Message = match execution {
+    type Message<'a> = Response<'a, &'a Execution, &'a Output, &'a [Declaration]>;
+    let response: Message = match execution {
         Execution { outcome: Outcome::Answer(outputs), message, declared: Some(now), .. } if message.is_empty() => {
             let is_as_before = now == declared;
             if !is_as_before {
                 declared.clone_from(now);
             }
-            Told::Answer { outputs: given(feeds, outputs), declared: (!is_as_before).then_some(&**now) }
+            Response::Answer { outputs: given(feeds, outputs), declared: (!is_as_before).then_some(&**now) }
         }
-        execution => Told::Execution(execution),
+        execution => Response::Execution(execution),
     };
-    onto(message, &told)
+    onto(message, &response)
 }
 
 /// Outputs as they are sent. Most come in the order of the feeds whose elements they have.
@@ -141,31 +141,31 @@ fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<Given<'a, &'a Outpu
 }
 
 /// Adds what a runtime said in place of an answer.
-pub(super) fn tell_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
-    onto(message, &Told::<&Execution, &Output, &[Declaration]>::Words(words.into()))
+pub(super) fn write_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
+    onto(message, &Response::<&Execution, &Output, &[Declaration]>::Words(words.into()))
 }
 
 /// A message that the execution before it holds for all further runs of its job.
 pub(super) fn no_more() -> Result<Vec<u8>> {
-    onto(vec![], &Told::<&Execution, &Output, &[Declaration]>::NoMore)
+    onto(vec![], &Response::<&Execution, &Output, &[Declaration]>::NoMore)
 }
 
 /// Reads the execution of a run that is fed this; nothing if the one before it holds for all further runs. `declared` is what was declared with the answer before, and is what is declared now from then on.
 ///
 /// # Errors
 /// If there is no answer in it: what the runtime said, or why the message cannot be read.
-pub(super) fn read_told(
+pub(super) fn read_response(
     feeds: &[Tensor],
     bytes: &[u8],
     declared: &mut Arc<[Declaration]>,
 ) -> std::result::Result<Option<Execution>, Garbage> {
     let unreadable = |error: String| Garbage { what: error, is_message: true };
-    match postcard::from_bytes::<Told<Execution, Output, Vec<Declaration>>>(bytes)
+    match postcard::from_bytes::<Response<Execution, Output, Vec<Declaration>>>(bytes)
         .map_err(|error| unreadable(error.to_string()))?
     {
-        Told::Execution(execution) => Ok(Some(execution)),
-        Told::NoMore => Ok(None),
-        Told::Answer { outputs, declared: now } => {
+        Response::Execution(execution) => Ok(Some(execution)),
+        Response::NoMore => Ok(None),
+        Response::Answer { outputs, declared: now } => {
             if let Some(now) = now {
                 *declared = now.into();
             }
@@ -180,7 +180,7 @@ pub(super) fn read_told(
             let outputs = outputs.into_iter().map(output).collect::<std::result::Result<_, _>>()?;
             Ok(Some(Execution::answer(outputs, Arc::clone(declared))))
         }
-        Told::Words(words) => Err(Garbage { what: words.into_owned(), is_message: false }),
+        Response::Words(words) => Err(Garbage { what: words.into_owned(), is_message: false }),
     }
 }
 
@@ -229,8 +229,8 @@ mod tests {
     /// What is understood of an execution.
     fn sent(feeds: &[Tensor], execution: &Execution, declared: &mut [Arc<[Declaration]>; 2]) -> Execution {
         let [here, there] = declared;
-        let message = tell(feeds, execution, here, vec![]).unwrap();
-        read_told(feeds, &message, there).unwrap().unwrap()
+        let message = write_response(feeds, execution, here, vec![]).unwrap();
+        read_response(feeds, &message, there).unwrap().unwrap()
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
             let outputs: Vec<Output> = outputs.iter().map(|tensor| Output::new(tensor.clone())).collect();
             let execution = Execution::answer(outputs, vec![]);
             assert_eq!(sent(&feeds, &execution, &mut Default::default()).outcome, execution.outcome);
-            tell(&feeds, &execution, &mut Arc::default(), vec![]).unwrap().len()
+            write_response(&feeds, &execution, &mut Arc::default(), vec![]).unwrap().len()
         };
         assert!(size(&[bytes(Uint8, &[9, 100], 1), bytes(Uint8, &[900], 2)]) < 34);
         assert!(size(&[bytes(Uint8, &[900], 2), bytes(Uint8, &[900], 2)]) > 900, "each feed is the answer to one");
@@ -302,9 +302,10 @@ mod tests {
     fn what_cannot_be_is_no_answer() {
         let feeds = [Tensor::vector(&[1, 2])];
         for (place, dims) in [(0, vec![3]), (0, vec![-1]), (1, vec![2])] {
-            let told: Told<Execution, Output, Vec<Declaration>> =
-                Told::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
-            let garbage = read_told(&feeds, &postcard::to_stdvec(&told).unwrap(), &mut Arc::default()).unwrap_err();
+            let response: Response<Execution, Output, Vec<Declaration>> =
+                Response::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
+            let garbage =
+                read_response(&feeds, &postcard::to_stdvec(&response).unwrap(), &mut Arc::default()).unwrap_err();
             assert!(garbage.is_message, "{garbage:?}");
         }
         assert!(read_job(&mut &[1, 0][..]).is_err(), "a model of one byte, which is not there");
@@ -321,7 +322,7 @@ mod tests {
         let outputs = [Tensor::vector(&[2]), job.runs[0][0].clone(), strings].map(Output::new).to_vec();
         let answer = Execution::answer(outputs, declared);
         for _ in 0..2 {
-            bytes = tell(&job.runs[0], &answer, &mut before, bytes).unwrap();
+            bytes = write_response(&job.runs[0], &answer, &mut before, bytes).unwrap();
         }
         for outcome in [
             Outcome::Refused { stage: Stage::Run, reason: Reason::Unstated },
@@ -329,9 +330,9 @@ mod tests {
             Outcome::Unclassified { stage: Stage::Load },
         ] {
             let execution = Execution::without_answer(outcome, String::new());
-            bytes = tell(&job.runs[0], &execution, &mut before, bytes).unwrap();
+            bytes = write_response(&job.runs[0], &execution, &mut before, bytes).unwrap();
         }
-        bytes = [tell_words("a", bytes).unwrap(), no_more().unwrap()].concat();
+        bytes = [write_words("a", bytes).unwrap(), no_more().unwrap()].concat();
         assert_eq!(FORMAT, 8);
         // A vector of one number: its type, its dims, its elements, and no strings.
         let vector = |value| [8, 1, 2, 8, value, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -126,7 +126,7 @@ fn wrong(result: &std::thread::Result<TractResult<Tensor>>) -> bool {
     }
 }
 {% elif check == "same" %}
-/// Whether the same came of two models: equal outputs, or an error of both.
+/// Whether two models have the same result: equal outputs, or an error of both.
 fn same(a: &std::thread::Result<TractResult<Tensor>>, b: &std::thread::Result<TractResult<Tensor>>) -> bool {
     match (a, b) {
         (Ok(Ok(a)), Ok(Ok(b))) => a == b,

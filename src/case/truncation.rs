@@ -1,7 +1,7 @@
-//! The case that a runtime acts on when it misreads the given one.
+//! The case that a runtime acts on when it cuts the numbers of the given one to 32 bits.
 //!
-//! A defect of reading shows in many ways: a wrong answer here, a refusal or an invalid model accepted there. What tells
-//! it is that the runtime does exactly what the misread case asks for.
+//! A defect of reading shows in many ways: a wrong answer here, a refusal or an invalid model accepted there. The proof
+//! is that the runtime does exactly what the truncated case asks for.
 
 use super::{Case, Contents, Single};
 use crate::operator::AttributeValue;
