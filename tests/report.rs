@@ -249,38 +249,25 @@ class InferenceSession:
 "#;
 
 mod slow {
-    use std::fmt::Write as _;
-
     use super::*;
 
-    /// The main.rs of every report, as it is written, in one program: linked with the tract that is built already.
-    fn all_programs(programs: &[(String, PathBuf)], to: &Path) -> PathBuf {
-        let mut source =
-            "fn main() -> std::process::ExitCode {\n    match std::env::args().nth(1).as_deref() {\n".to_owned();
-        for (number, (name, _)) in programs.iter().enumerate() {
-            let _ = writeln!(source, "        Some({name:?}) => program_{number}::start(),");
-        }
-        source += "        other => panic!(\"no program {other:?}\"),\n    }\n}\n";
-        for (number, (_, path)) in programs.iter().enumerate() {
-            let path = path.to_str().unwrap();
-            let start = "pub fn start() -> std::process::ExitCode {\n        main()\n    }";
-            let _ = writeln!(source, "mod program_{number} {{\n    include!({path:?});\n    {start}\n}}");
-        }
-        fs::create_dir_all(to).unwrap();
-        let (main, program) = (to.join("all.rs"), to.join(format!("all{}", std::env::consts::EXE_SUFFIX)));
-        fs::write(&main, source).unwrap();
-        let library = tract();
+    /// The program of a report, linked with the tract that is built already: it reads its case when it is run.
+    fn compiled(report: &Path, to: &Path) -> PathBuf {
+        let program = to.join(format!("repro{}", std::env::consts::EXE_SUFFIX));
+        let libraries = libraries(&["tract_onnx", "serde_json"]);
         let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
-        command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(&main);
-        command.arg("--extern").arg(format!("tract_onnx={}", library.display()));
-        command.arg("-L").arg(format!("dependency={}", library.parent().unwrap().display()));
+        command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(report.join("src/main.rs"));
+        for (name, library) in &libraries {
+            command.arg("--extern").arg(format!("{name}={}", library.display()));
+        }
+        command.arg("-L").arg(format!("dependency={}", libraries[0].1.parent().unwrap().display()));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", text(&output));
         program
     }
 
-    /// The library of tract that this test is linked with.
-    fn tract() -> PathBuf {
+    /// The libraries of crates that this test is linked with.
+    fn libraries(names: &[&'static str]) -> Vec<(&'static str, PathBuf)> {
         // Everything is built, so this only asks where it is.
         let mut command = Command::new(env!("CARGO"));
         command.args(["test", "--locked", "--no-run", "--test", "report", "--message-format", "json"]);
@@ -294,43 +281,42 @@ mod slow {
         let output = output.unwrap();
         assert!(output.status.success(), "{}", text(&output));
         let lines = String::from_utf8(output.stdout).unwrap();
-        let files = lines
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == "tract_onnx");
-        let files: Vec<PathBuf> = files
-            .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
-            .filter_map(|file| file.as_str().map(PathBuf::from))
-            .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
-            .collect();
-        let [file] = &files[..] else { panic!("one library of tract, not {files:?}") };
-        file.clone()
+        let built: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let library = |name: &&'static str| {
+            let files: Vec<PathBuf> = built
+                .iter()
+                .filter(|message| message["target"]["name"] == **name)
+                .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
+                .filter_map(|file| file.as_str().map(PathBuf::from))
+                .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
+                .collect();
+            let [file] = &files[..] else { panic!("one library {name}, not {files:?}") };
+            (*name, file.clone())
+        };
+        names.iter().map(library).collect()
     }
 
     #[test]
     #[ignore = "slow: a program is compiled"]
-    fn the_programs_in_rust_compile_and_say_what_the_ledger_says() {
+    fn the_program_in_rust_compiles_and_says_what_the_ledger_says() {
         let root = tempfile::tempdir().unwrap();
         let made_up = made_up_reports("tract", &KINDS, &LINES, root.path());
-        let of_ledger = causes("tract").map(|cause| (cause.id.clone(), reports_to_tract().join(&cause.id)));
-        let folders: Vec<(String, PathBuf)> = of_ledger.chain(made_up).collect();
-        let programs: Vec<(String, PathBuf)> =
-            folders.iter().map(|(name, folder)| (name.clone(), folder.join("src/main.rs"))).collect();
-        let program = all_programs(&programs, root.path());
-        let run = |name: &str| {
-            let output = Command::new(&program).arg(name).output().unwrap();
+        let of_ledger: Vec<_> = causes("tract").map(|cause| (cause, reports_to_tract().join(&cause.id))).collect();
+        let program = compiled(&of_ledger[0].1, root.path());
+        let run = |folder: &Path| {
+            let output = Command::new(&program).current_dir(folder).output().unwrap();
             (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
         };
-        for cause in causes("tract") {
-            let (code, printed) = run(&cause.id);
+        for (cause, folder) in &of_ledger {
+            let (code, printed) = run(folder);
             assert_says_so(cause, code, &printed);
-            let manifest = fs::read_to_string(reports_to_tract().join(&cause.id).join("Cargo.toml")).unwrap();
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
             let last = &cause.variants[0].last_version;
             assert!(manifest.contains(&format!("tract-onnx = {{ version = \"={last}\"")), "{manifest}");
         }
         // Of a model that tract does right, the program says so whatever it was written for.
-        for (name, _) in folders.iter().filter(|(name, _)| name.starts_with("made-up")) {
-            let (code, printed) = run(name);
+        for (name, folder) in made_up {
+            let (code, printed) = run(&folder);
             assert!(code == Some(0) && printed.starts_with("RIGHT: tract gives "), "{name}: {code:?}: {printed}");
         }
     }

@@ -1,6 +1,7 @@
 //! Runtimes as people outside know them: what a report says of each is a row of its own.
 
 use crate::runtime::REFERENCE;
+use crate::tensor::ElementType;
 
 /// A kind of program.
 #[derive(Clone, Copy)]
@@ -9,9 +10,48 @@ pub(super) enum Program {
     Python(&'static str),
     /// A script in Python that rewrites a model with a package.
     Rewriter(Rewriter),
-    /// A Cargo package that uses tract.
-    Rust,
+    /// A Cargo package that uses crates.
+    Crate(Crate),
 }
+
+/// The program of a runtime in Rust: it reads the case, and is the same for each.
+#[derive(Clone, Copy)]
+pub(super) struct Crate {
+    /// The dependencies, in TOML: each a name, and what stands beside its version.
+    pub dependencies: &'static [(&'static str, &'static str)],
+    /// The text of `src/main.rs`.
+    pub main: &'static str,
+    /// The types of which it can be fed tensors.
+    pub fed: &'static [ElementType],
+}
+
+/// The file beside each `main.rs`, that reads the case.
+pub(super) const CASE: &str = include_str!("templates/case.rs");
+
+const TRACT: Crate = Crate {
+    dependencies: &[("tract-onnx", "default-features = false")],
+    main: include_str!("templates/tract.rs"),
+    fed: {
+        use ElementType::*;
+        &[Float16, Float, Double, Bool, String, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64]
+    },
+};
+const RTEN: Crate = Crate {
+    dependencies: &[("rten", "default-features = false, features = [\"onnx_format\"]"), ("rten-tensor", "")],
+    main: include_str!("templates/rten.rs"),
+    fed: {
+        use ElementType::*;
+        &[Float, Double, Bool, Int8, Int32, Int64, Uint8]
+    },
+};
+const CANDLE: Crate = Crate {
+    dependencies: &[("candle-core", ""), ("candle-onnx", "")],
+    main: include_str!("templates/candle-onnx.rs"),
+    fed: {
+        use ElementType::*;
+        &[Float16, Float, Double, Bool, Int64, Uint8, Uint32]
+    },
+};
 
 /// A package that rewrites models.
 #[derive(Clone, Copy)]
@@ -63,7 +103,7 @@ const RUNTIMES: [Outside; 12] = [
             "pinned" => "`set_input_fact()` with what is fed, `into_optimized()`".to_owned(),
             other => plain(other),
         },
-        program: Some(Program::Rust),
+        program: Some(Program::Crate(TRACT)),
     },
     Outside {
         name: REFERENCE,
@@ -87,14 +127,14 @@ const RUNTIMES: [Outside; 12] = [
             "plain" => "`enable_optimization(false)`, `shape_inference(Off)`".to_owned(),
             _ => "`ModelOptions::with_all_ops()`".to_owned(),
         },
-        program: None,
+        program: Some(Program::Crate(RTEN)),
     },
     Outside {
         name: "candle-onnx",
         public_name: "candle-onnx",
         package: " (the crate)",
         setup: |_| "`simple_eval`".to_owned(),
-        program: None,
+        program: Some(Program::Crate(CANDLE)),
     },
     rewriter(
         "onnxoptimizer",

@@ -1,10 +1,12 @@
 //! The program that shows a finding with nothing of this project in it: a script in Python, or a Cargo package.
 
+use std::sync::Arc;
+
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
 
-use super::outside::{Program, Rewriter};
+use super::outside::{CASE, Crate, Program, Rewriter};
 use super::template::render;
 use super::{outside, words};
 use crate::case::{Case, Generated};
@@ -18,6 +20,7 @@ use crate::verdict::{Discrepancy, Severity};
 
 /// The folder of a second model, where there is one.
 pub(super) const VARIANT: &str = "variant";
+const VARIANT_MODEL: &str = "variant/model.onnx";
 
 /// What a reproducer is made of.
 #[derive(Debug)]
@@ -62,8 +65,6 @@ struct Model {
     folder: String,
     /// In the order of the graph inputs.
     names: Vec<String>,
-    /// As an expression in Rust; empty in Python, which reads the files.
-    inputs: Vec<String>,
 }
 
 impl Reproducer<'_> {
@@ -79,7 +80,7 @@ impl Reproducer<'_> {
             )),
             (Some(Program::Python(package)), None) => self.python(package),
             (Some(Program::Rewriter(rewriter)), _) => self.rewriter(rewriter),
-            (Some(Program::Rust), _) => self.rust(),
+            (Some(Program::Crate(of)), _) => self.rust(of),
             (None, _) => {
                 Err("There is no program for a runtime of this kind: `model.onnx` is to be run by hand.".to_owned())
             }
@@ -118,14 +119,11 @@ impl Reproducer<'_> {
         }
     }
 
-    /// The models, with the tensors that are fed to them as expressions if `expression` can write them.
-    fn models(&self, expression: impl Fn(&Tensor) -> Result<String, String>) -> Result<Vec<Model>, String> {
-        let expression = &expression;
-        let model = |folder: String, case: &Case| -> Result<Model, String> {
-            let Job { inputs: names, runs, .. } = model::job(case, &case.tensors());
-            let last = runs.last().map_or(&[][..], Vec::as_slice);
-            let inputs = last.iter().map(expression).collect::<Result<_, _>>()?;
-            Ok(Model { folder, names: names.iter().map(ToString::to_string).collect(), inputs })
+    /// The models.
+    fn models(&self) -> Vec<Model> {
+        let model = |folder: String, case: &Case| {
+            let names = model::job(case, &case.tensors()).inputs.iter().map(ToString::to_string).collect();
+            Model { folder, names }
         };
         let first = model(String::new(), &self.generated.case);
         let second = self.variant.map(|variant| model(format!("{VARIANT}/"), variant));
@@ -138,7 +136,7 @@ impl Reproducer<'_> {
             "onnx" => onnx,
             _ => format!("{package}=={} {onnx}", self.version()),
         };
-        let models = self.models(|_| Ok(String::new())).unwrap_or_default();
+        let models = self.models();
         let (acceptable, error_is_right) = self.acceptable();
         let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
         let is_foreign = self.is_foreign(&acceptable);
@@ -167,7 +165,7 @@ impl Reproducer<'_> {
     }
 
     fn rewriter(&self, Rewriter { package, module, call }: Rewriter) -> Result<Written, String> {
-        let models = self.models(|_| Ok(String::new()))?;
+        let models = self.models();
         let (acceptable, error_is_right) = self.acceptable();
         if self.is_foreign(&acceptable) {
             return Err("There is no program: numpy has no type for the elements of a tensor.".to_owned());
@@ -214,27 +212,46 @@ impl Reproducer<'_> {
         tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type))
     }
 
-    fn rust(&self) -> Result<Written, String> {
+    fn rust(&self, Crate { dependencies, main, fed }: Crate) -> Result<Written, String> {
         if !self.generated.case.before.is_empty() {
             return Err("There is no program: what is wrong shows after runs with other inputs, by hand.".to_owned());
         }
-        let models = self.models(input_expression)?;
         let (acceptable, error_is_right) = self.acceptable();
-        let acceptable: Vec<String> = acceptable.into_iter().map(comparison).collect::<Result<_, _>>()?;
-        let setups: Vec<String> =
-            self.ids.iter().map(|id| outside::setup(&id.name, &id.configuration).replace('`', "")).collect();
-        let pinned = self.ids.iter().any(|id| id.configuration == "pinned");
-        let strings = acceptable.iter().any(|text| text.starts_with("is_strings"));
-        let numbers = acceptable.iter().any(|text| text.starts_with("is::"));
-        let commands = vec!["cargo run --release".to_owned()];
-        let context = context! {
-            title => self.title, version => self.version(), commands => commands.clone(),
-            models => Value::from(Serde(&models)), output => self.output, setups, check => Value::from(Serde(self.check())), pinned,
-            apart => self.needs_a_process(), acceptable, error_is_right, expected => self.expected(), strings, numbers,
+        let output_type = self.generated.expectation.outputs().and_then(|outputs| outputs.get(self.output));
+        let setup = |id: &RuntimeId| outside::setup(&id.name, &id.configuration).replace('`', "");
+        let file = CaseFile {
+            check: self.check(),
+            expected: self.expected(),
+            setups: self.ids.iter().map(setup).collect(),
+            models: [Some(&self.generated.case), self.variant]
+                .into_iter()
+                .flatten()
+                .zip(["model.onnx", VARIANT_MODEL])
+                .map(|(case, file)| ModelFile::new(file, case, fed))
+                .collect::<Result<_, _>>()?,
+            output: self.output,
+            output_type: output_type.map(|output| output.element_type().to_string()).unwrap_or_default(),
+            acceptable: acceptable.into_iter().map(TensorFile::new).collect::<Result<_, _>>()?,
+            error_is_right,
         };
-        let files =
-            vec![("Cargo.toml", render("Cargo.toml", context.clone())), ("src/main.rs", render("main.rs", context))];
-        Ok(Written { files, commands, acceptable: vec![] })
+        let version = self.version();
+        let dependency = |(name, more): &(&str, &str)| {
+            let more = if more.is_empty() { String::new() } else { format!(", {more}") };
+            format!("{name} = {{ version = \"={version}\"{more} }}")
+        };
+        let dependencies: Vec<String> = dependencies.iter().map(dependency).collect();
+        let json = serde_json::to_string(&file).map_err(|error| error.to_string())?;
+        let manifest = render("Cargo.toml", context! { title => self.title, dependencies });
+        Ok(Written {
+            files: vec![
+                ("Cargo.toml", manifest),
+                ("case.json", json),
+                ("src/main.rs", main.to_owned()),
+                ("src/case.rs", CASE.to_owned()),
+            ],
+            commands: vec!["cargo run --release".to_owned()],
+            acceptable: vec![],
+        })
     }
 
     fn expected(&self) -> String {
@@ -252,81 +269,81 @@ fn is_known_to_numpy(element_type: ElementType) -> bool {
     element_type as u8 <= ElementType::Uint64 as u8
 }
 
-/// The Rust type of the elements of a tensor in tract.
-fn rust_type(element_type: ElementType) -> Result<&'static str, String> {
-    Ok(match element_type {
-        ElementType::Float16 => "f16",
-        ElementType::Float => "f32",
-        ElementType::Double => "f64",
-        ElementType::Bool => "bool",
-        ElementType::String => "String",
-        ElementType::Int8 => "i8",
-        ElementType::Int16 => "i16",
-        ElementType::Int32 => "i32",
-        ElementType::Int64 => "i64",
-        ElementType::Uint8 => "u8",
-        ElementType::Uint16 => "u16",
-        ElementType::Uint32 => "u32",
-        ElementType::Uint64 => "u64",
-        other => return Err(format!("There is no program: tract has no type for the elements of a {other} tensor.")),
-    })
+/// What a program in Rust reads: see `templates/case.rs`.
+#[derive(Serialize)]
+struct CaseFile {
+    check: Check,
+    expected: String,
+    setups: Vec<String>,
+    models: Vec<ModelFile>,
+    /// The output that is looked at, by its place.
+    output: usize,
+    /// Empty if nothing is expected of it.
+    output_type: String,
+    acceptable: Vec<TensorFile>,
+    error_is_right: bool,
 }
 
-/// The most elements that are written into a program.
-const MAX_ELEMENTS: usize = 1024;
-
-/// The elements of a tensor as expressions in Rust.
-fn elements(tensor: &Tensor) -> Result<String, String> {
-    if tensor.len() > MAX_ELEMENTS {
-        return Err(format!("There is no program: {} elements are too many to write down.", tensor.len()));
-    }
-    let elements: Vec<String> = match tensor.elements() {
-        Elements::Strings(strings) => {
-            let text = |bytes| str::from_utf8(bytes).map(|text| format!("{text:?}.to_string()"));
-            let texts = strings.iter().map(text).collect::<Result<_, _>>();
-            texts.map_err(|_| "There is no program: a string is not UTF-8.".to_owned())?
-        }
-        Elements::Packed(_) => {
-            (0..tensor.len()).map(|index| element(tensor.element_type(), tensor.element_bits(index))).collect()
-        }
-    };
-    Ok(elements.join(", "))
+#[derive(Serialize)]
+struct ModelFile {
+    file: &'static str,
+    inputs: Vec<InputFile>,
 }
 
-fn element(element_type: ElementType, bits: u128) -> String {
-    match (element_type, element_type.integer(bits)) {
-        (ElementType::Bool, Some(number)) => (number != 0).to_string(),
-        (_, Some(number)) => number.to_string(),
-        (ElementType::Float, None) => {
-            let value = f32::from_bits(u32::try_from(bits).unwrap_or_default());
-            if value.is_finite() { format!("{value:?}") } else { format!("f32::from_bits({bits:#x})") }
-        }
-        (ElementType::Double, None) => {
-            let value = f64::from_bits(u64::try_from(bits).unwrap_or_default());
-            if value.is_finite() { format!("{value:?}") } else { format!("f64::from_bits({bits:#x})") }
-        }
-        (_, None) => format!("f16::from_bits({bits:#x})"),
+#[derive(Serialize)]
+struct InputFile {
+    name: String,
+    #[serde(flatten)]
+    tensor: TensorFile,
+}
+
+/// A tensor: its integers, the bits of its floating-point numbers, or its strings.
+#[derive(Serialize)]
+struct TensorFile {
+    r#type: String,
+    dims: Vec<i64>,
+    elements: Vec<i64>,
+    strings: Vec<String>,
+}
+
+impl ModelFile {
+    fn new(file: &'static str, case: &Case, fed: &[ElementType]) -> Result<ModelFile, String> {
+        let Job { inputs: names, runs, .. } = model::job(case, &case.tensors());
+        let last = runs.last().map_or(&[][..], Vec::as_slice);
+        let input = |(name, tensor): (&Arc<str>, &Tensor)| match tensor.element_type() {
+            of if fed.contains(&of) => Ok(InputFile { name: name.to_string(), tensor: TensorFile::new(tensor)? }),
+            of => Err(format!("There is no program: the runtime has no type for the elements of a {of} tensor.")),
+        };
+        Ok(ModelFile { file, inputs: names.iter().zip(last).map(input).collect::<Result<_, _>>()? })
     }
 }
 
-/// An expression that makes a tensor of tract.
-fn input_expression(tensor: &Tensor) -> Result<String, String> {
-    let (name, dims, elements) = (rust_type(tensor.element_type())?, tensor.dims(), elements(tensor)?);
-    Ok(if tensor.element_type() == ElementType::String {
-        format!("tract_ndarray::ArrayD::<String>::from_shape_vec(vec!{dims:?}, vec![{elements}])?.into_tensor()")
-    } else {
-        format!("Tensor::from_shape::<{name}>(&{dims:?}, &[{elements}])?")
-    })
-}
+/// The most elements that are written for a program.
+const MAX_ELEMENTS: usize = 1 << 16;
 
-/// An expression that says whether `output` is a tensor.
-fn comparison(tensor: &Tensor) -> Result<String, String> {
-    let (name, dims, elements) = (rust_type(tensor.element_type())?, tensor.dims(), elements(tensor)?);
-    Ok(if tensor.element_type() == ElementType::String {
-        format!("is_strings(output, &{dims:?}, &[{elements}])")
-    } else {
-        format!("is::<{name}>(output, &{dims:?}, &[{elements}])")
-    })
+impl TensorFile {
+    fn new(tensor: &Tensor) -> Result<TensorFile, String> {
+        if tensor.len() > MAX_ELEMENTS {
+            return Err(format!("There is no program: {} elements are too many to write down.", tensor.len()));
+        }
+        let of = tensor.element_type();
+        if of.bits() > 64 {
+            return Err(format!("There is no program: no number is written for an element of a {of} tensor."));
+        }
+        let (mut elements, mut strings) = (vec![], vec![]);
+        match tensor.elements() {
+            Elements::Strings(all) => {
+                let texts = all.iter().map(|bytes| str::from_utf8(bytes).map(str::to_owned)).collect::<Result<_, _>>();
+                strings = texts.map_err(|_| "There is no program: a string is not UTF-8.".to_owned())?;
+            }
+            Elements::Packed(_) => elements.extend((0..tensor.len()).map(|index| {
+                let bits = tensor.element_bits(index);
+                let number = of.integer(bits).unwrap_or(bits.cast_signed());
+                i64::from_le_bytes(*number.to_le_bytes().first_chunk().expect("16 bytes are more than 8"))
+            })),
+        }
+        Ok(TensorFile { r#type: of.to_string(), dims: tensor.dims().to_vec(), elements, strings })
+    }
 }
 
 #[cfg(test)]

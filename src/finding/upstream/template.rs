@@ -3,13 +3,12 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 5] = [
     ("issue.md", include_str!("templates/issue.md")),
     ("repro.py", include_str!("templates/repro.py")),
     ("rewrite.py", include_str!("templates/rewrite.py")),
     // The end of both scripts.
     ("end.py", include_str!("templates/end.py")),
-    ("main.rs", include_str!("templates/main.rs")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
 ];
 
@@ -24,7 +23,6 @@ pub(super) fn render(name: &str, context: Value) -> String {
     environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     // A string as a literal of the language.
-    environment.add_filter("rust", |text: String| format!("{text:?}"));
     environment.add_filter("python", |text: String| serde_json::Value::from(text).to_string());
     environment.add_filter("cell", |text: String| text.replace('|', "\\|"));
     for (name, text) in TEMPLATES {
