@@ -1,9 +1,19 @@
 //! Differential testing of ONNX runtimes.
 //!
-//! A [`case::Case`] is one call of one operator. The in-house implementation ([`operator`]) says what the specification
-//! demands of it; each [`runtime`] says what it does with the case as an ONNX [`model`]; a [`verdict`] holds the one
-//! against the other; a [`campaign`] does so for as many generated cases as there is time for, and what it meets is brought
-//! down to a few small [`finding`]s.
+//! The way of a case, from left to right; nothing on the right is used by anything on its left:
+//!
+//! - A [`case::Case`] is a small graph of ONNX operators, what it is fed, and how that reaches the nodes. One comes from a
+//!   generator, a fuzzer, a line of text, or a model.
+//! - Each [`operator`] says what the specification demands of a call of it: an [`operator::Expectation`]. No result of a runtime
+//!   takes part in that.
+//! - The case as an ONNX [`model`], with its feeds, is a [`model::Job`]; a [`runtime`] does something with it in a process of its
+//!   own: a [`runtime::Execution`].
+//! - A [`verdict`] holds the one against the other, and a [`verdict::Mismatch`] says what is wrong.
+//! - A [`campaign`] does so for as many cases as there is time for.
+//! - What is wrong is minimized, distinguished from what is known, and saved: a [`finding::Finding`].
+//!
+//! [`network`] looks for the nodes of somebody's own model on which runtimes differ, by the same means. `docs/architecture.md` has
+//! this as a picture, and where to add what.
 
 pub mod campaign;
 pub mod case;

@@ -217,6 +217,46 @@ fn the_runtime_kinds() {
     }
 }
 
+/// The rooms of the library, each after those that it uses.
+const ROOMS: [&str; 11] =
+    ["tensor", "operator", "case", "model", "runtime", "verdict", "campaign", "finding", "network", "fuzzing", "cli"];
+
+/// Every source of a room.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn the_rooms_and_what_each_uses() {
+    let library = read("src/lib.rs");
+    let declared: BTreeSet<&str> =
+        library.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    assert_eq!(declared, ROOMS.into());
+    let row = |place: usize, room: &&str| {
+        let folder = root().join("src").join(room);
+        let sources = sources(&folder).into_iter().filter(|path| path.extension().is_some_and(|e| e == "rs"));
+        let code: String = sources
+            .filter(|path| {
+                path.file_stem().is_some_and(|name| name != "tests") && !path.to_string_lossy().contains("templates")
+            })
+            .map(|path| read(path).split("#[cfg(test)]").next().unwrap_or_default().to_owned())
+            .collect();
+        let used: Vec<&str> =
+            ROOMS.into_iter().filter(|other| other != room && code.contains(&format!("crate::{other}"))).collect();
+        let later = used.iter().filter(|other| ROOMS[place..].contains(other)).collect::<Vec<_>>();
+        assert!(later.is_empty(), "{room} uses {later:?}, which stand below it");
+        let says = read(folder.join("mod.rs"));
+        let says = says.lines().next().unwrap().trim_start_matches("//! ").trim_end_matches('.').to_owned();
+        format!(
+            "| `{room}` | {says} | {} |",
+            used.iter().map(|room| format!("`{room}`")).collect::<Vec<_>>().join(", ")
+        )
+    };
+    let expected: Vec<String> = ROOMS.iter().enumerate().map(|(place, room)| row(place, room)).collect();
+    assert_rows("docs/architecture.md", "| room | what it holds | uses |", &expected);
+}
+
 #[test]
 fn the_fuzz_targets() {
     let targets = fuzzing::targets();
@@ -276,7 +316,7 @@ fn the_book_has_every_chapter() {
 
 #[test]
 fn every_link_leads_to_a_file() {
-    for path in chapters().into_iter().chain([root().join("README.md")]) {
+    for path in chapters().into_iter().chain(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name))) {
         let text = read(&path);
         let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
         let includes = text.split("{{#include ").skip(1).filter_map(|rest| rest.split("}}").next());
