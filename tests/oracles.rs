@@ -43,6 +43,7 @@ impl Campaign {
             "5",
             "--output",
             "out",
+            "--verbose",
         ];
         let limits = ["--time-limit", "500ms", "--memory-limit", "96MiB"];
         let (code, printed) = crosscheck(folder.path(), &[&campaign[..], &limits].concat());

@@ -146,10 +146,30 @@ pub enum LimitError {
     Rank(usize),
 }
 
+/// Elements that are written out and come again because of new dims are not more than that.
+const MOST_WRITTEN: usize = 64;
+
 impl Operand {
     /// A graph input of static dims, its contents counting up.
     pub fn new(element_type: ElementType, dims: Vec<i64>) -> Operand {
         Operand { element_type, dims, contents: Contents::Count, wiring: Wiring::Input(Declared::Static) }
+    }
+
+    /// Gives it other dims. Elements that are written out are cut, or come again from the first; where these would be many, they count
+    /// up.
+    pub(crate) fn set_dims(&mut self, dims: Vec<i64>) {
+        let written = match &self.contents {
+            Contents::Bits(bits) => Some(&bits[..]),
+            Contents::Strings(_) => Some(&[][..]),
+            _ => None,
+        };
+        if let Some(bits) = written {
+            let length =
+                element_count(&dims).filter(|&length| !bits.is_empty() && length <= bits.len().max(MOST_WRITTEN));
+            self.contents = length
+                .map_or(Contents::Count, |length| Contents::Bits(bits.iter().copied().cycle().take(length).collect()));
+        }
+        self.dims = dims;
     }
 
     /// A rank-1 int64 tensor of these values as a graph input.

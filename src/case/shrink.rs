@@ -261,7 +261,7 @@ fn attributes(case: &Single, found: &mut Vec<Single>) {
         // An attribute may be there only because of the dims, so both change at once.
         let single = with(&all_ones(&without), |c| {
             if let Some(data) = c.data_mut() {
-                set_dims(data, vec![1]);
+                data.set_dims(vec![1]);
             }
         });
         found.extend([single, all_ones(&without), without]);
@@ -277,7 +277,7 @@ fn attributes(case: &Single, found: &mut Vec<Single>) {
 fn all_ones(case: &Single) -> Single {
     with(case, |c| {
         if let Some(data) = c.data_mut() {
-            set_dims(data, vec![1; data.dims.len()]);
+            data.set_dims(vec![1; data.dims.len()]);
         }
         if let Some(target) = c.target() {
             c.set_target(&vec![1; target.len()]);
@@ -292,18 +292,6 @@ pub fn with_target(case: &Case, target: &[i64]) -> Option<Case> {
 
 fn targeted(case: &Single, target: &[i64]) -> Single {
     with(case, |c| c.set_target(target))
-}
-
-/// Gives an operand other dims. Elements that are written out are cut, or come again from the first.
-fn set_dims(operand: &mut Operand, dims: Vec<i64>) {
-    let length = element_count(&dims).unwrap_or(0);
-    match &operand.contents {
-        Contents::Bits(bits) if bits.is_empty() => operand.contents = Contents::Count,
-        Contents::Bits(bits) => operand.contents = Contents::Bits(bits.iter().copied().cycle().take(length).collect()),
-        Contents::Strings(_) => operand.contents = Contents::Count,
-        _ => {}
-    }
-    operand.dims = dims;
 }
 
 /// The dims with another size in one place.
@@ -323,7 +311,7 @@ fn ranks(case: &Single, found: &mut Vec<Single>) {
         let set = |dims: Vec<i64>| {
             with(case, |c| {
                 if let Some(Some(operand)) = c.operands.get_mut(place) {
-                    set_dims(operand, dims);
+                    operand.set_dims(dims);
                 }
             })
         };
@@ -450,7 +438,7 @@ fn together(case: &Single, found: &mut Vec<Single>) {
         for axis in 0..rank {
             let without_axis = |operand: &mut Operand| {
                 if operand.dims.len() == rank {
-                    set_dims(operand, [&operand.dims[..axis], &operand.dims[axis + 1..]].concat());
+                    operand.set_dims([&operand.dims[..axis], &operand.dims[axis + 1..]].concat());
                 }
             };
             found.push(with(case, |c| {
@@ -462,7 +450,7 @@ fn together(case: &Single, found: &mut Vec<Single>) {
             for simpler in [1, 2, 3].into_iter().filter(|&simpler| size(simpler) < size(own)) {
                 let set = |operand: &mut Operand| {
                     if operand.dims.get(axis) == Some(&own) {
-                        set_dims(operand, with_size(&operand.dims, axis, simpler));
+                        operand.set_dims(with_size(&operand.dims, axis, simpler));
                     }
                 };
                 found.push(with(case, |c| on_data(c, &set)));
@@ -658,7 +646,7 @@ fn sizes(case: &Single, found: &mut Vec<Single>) {
             for simpler in simpler.filter(|&d| d >= 0 && size(d) < size(dim)) {
                 let set = |c: &mut Single| {
                     if let Some(data) = c.data_mut() {
-                        set_dims(data, with_size(&data.dims, index, simpler));
+                        data.set_dims(with_size(&data.dims, index, simpler));
                     }
                 };
                 found.push(with(case, set));

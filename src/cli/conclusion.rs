@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 
 use super::progress::Progress;
@@ -18,7 +19,11 @@ use crate::percentages::percentages;
 use crate::runtime::{Gap, OpenError, Row, RuntimeId, Stop};
 use crate::verdict::{Mismatch, Severity, lack};
 
-/// What every subcommand takes that comes to findings.
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const BOLD: Style = Style::new().bold();
+
+/// What every subcommand takes that has findings.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -32,6 +37,9 @@ pub(super) struct Arguments {
     /// The folder for the results: summary, findings, coverage, and the checkpoint
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     pub(super) output: PathBuf,
+    /// Show the known issues one by one too, what each runtime lacks, and where the time went
+    #[arg(long, short)]
+    pub(super) verbose: bool,
 }
 
 /// The results of a campaign.
@@ -121,11 +129,14 @@ impl Arguments {
             met: &met,
         };
         let summary = Summary::new(&outline);
-        let mut out = io::stdout().lock();
-        write(statistics, &mut out)?;
-        write_known(&met, ledger, &header.runtimes, &mut out)?;
+        let mut out = anstream::stdout().lock();
         write_findings(&new, ledger, &mut out)?;
-        write_unsorted(&unsorted, open.len(), &mut out)?;
+        write_unsorted(&unsorted, open.len(), self.verbose, &mut out)?;
+        write(statistics, &mut out)?;
+        write_known(&met, ledger, &header.runtimes, self.verbose, &mut out)?;
+        if self.verbose {
+            write_details(statistics, &mut out)?;
+        }
         coverage::save(&coverage, &self.output)?;
         for (name, text) in [
             ("summary.json", summary.json()),
@@ -136,7 +147,10 @@ impl Arguments {
             write_whole(&path, text.as_bytes()).with_context(|| format!("{} cannot be written", path.display()))?;
         }
         self.save(&new, results, &mut out)?;
-        write_times(statistics, &mut out)?;
+        if !self.verbose {
+            let summary = self.output.join("summary.md");
+            writeln!(out, "\n{} has the details, and --verbose shows them.", summary.display())?;
+        }
         if !results.is_whole {
             writeln!(out, "\nNot brought to its end, after {} cases: `--resume` goes on with it", statistics.cases)?;
         }
@@ -172,11 +186,12 @@ impl Arguments {
     }
 }
 
-/// Known issues that were met: what is wrong, and how to see it.
+/// How many known issues were met; and if it is to be verbose, what is wrong, and how to see it.
 fn write_known(
     counts: &BTreeMap<&str, u64>,
     ledger: &Ledger,
     runtimes: &[RuntimeId],
+    is_verbose: bool,
     to: &mut impl Write,
 ) -> io::Result<()> {
     if counts.is_empty() {
@@ -184,7 +199,11 @@ fn write_known(
     }
     let met: Vec<Met> = ledger.causes.iter().filter_map(|cause| Met::of(cause, counts)).collect();
     let concerned = ledger.concerning(runtimes).count();
-    writeln!(to, "\n{} of {concerned} known issues of these runtimes were met:", met.len())?;
+    let end = if is_verbose { ':' } else { '.' };
+    writeln!(to, "\n{} of {concerned} known issues of these runtimes were met{end}", met.len())?;
+    if !is_verbose {
+        return Ok(());
+    }
     for Met { cause, count, most, variants } in met {
         let state = if cause.state == State::Open { String::new() } else { format!(" ({})", cause.state) };
         let variants = if variants > 1 { format!(" in {variants} variants") } else { String::new() };
@@ -220,15 +239,15 @@ impl Met<'_> {
 
 pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
     if findings.is_empty() {
-        return writeln!(to, "\nNo new findings.");
+        return writeln!(to, "{GOOD}No new findings.{GOOD:#}");
     }
     match findings.len() {
-        1 => writeln!(to, "\n1 distinct finding, minimized:")?,
-        many => writeln!(to, "\n{many} distinct findings, the most severe first:")?,
+        1 => writeln!(to, "{BAD}1 distinct finding, minimized:{BAD:#}")?,
+        many => writeln!(to, "{BAD}{many} distinct findings, the most severe first:{BAD:#}")?,
     }
     for (number, finding) in (1..).zip(findings) {
         let mismatch = &finding.trigger.mismatch;
-        writeln!(to, "\n{number}. {mismatch}")?;
+        writeln!(to, "\n{BOLD}{number}. {mismatch}{BOLD:#}")?;
         writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
         if let Some(known) = ledger.find(&finding.signature()) {
             writeln!(to, "   known as {}", known.cause.id)?;
@@ -255,14 +274,25 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
     Ok(())
 }
 
+/// So many mismatches that were not minimized are shown, unless it is to be verbose.
+const SHOWN_UNSORTED: usize = 5;
+
 /// Mismatches for which there was no time.
-fn write_unsorted(unsorted: &[&Finding], like_known: usize, to: &mut impl Write) -> io::Result<()> {
+fn write_unsorted(unsorted: &[&Finding], like_known: usize, is_verbose: bool, to: &mut impl Write) -> io::Result<()> {
     if !unsorted.is_empty() {
-        writeln!(to, "\n{} new kinds of mismatch were not minimized, since there was no time left:", unsorted.len())?;
+        writeln!(
+            to,
+            "\n{BAD}{} new kinds of mismatch were not minimized, since there was no time left:{BAD:#}",
+            unsorted.len()
+        )?;
     }
-    for finding in unsorted {
+    let shown = if is_verbose { unsorted.len() } else { SHOWN_UNSORTED.min(unsorted.len()) };
+    for finding in &unsorted[..shown] {
         writeln!(to, "   {}: {} mismatches", finding.trigger.mismatch, finding.count)?;
         writeln!(to, "      {}", reproduce(&finding.case.to_string()))?;
+    }
+    if shown < unsorted.len() {
+        writeln!(to, "   … and {} more", unsorted.len() - shown)?;
     }
     if like_known > 0 {
         writeln!(
@@ -286,7 +316,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let percent = percentages(&[statistics.valid, statistics.invalid, statistics.unspecified]);
     writeln!(
         to,
-        "{} cases in {:.1?}, {:.0} a second: {} % valid, {} % invalid ({} % by exactly one rule), {} % left open\n",
+        "\n{} cases in {:.1?}, {:.0} a second: {} % valid, {} % invalid ({} % by exactly one rule), {} % left open\n",
         statistics.cases,
         statistics.elapsed,
         rate(statistics),
@@ -320,7 +350,11 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
         ]);
     }
     align_right(&mut table, 2);
-    writeln!(to, "{}", table.trim_fmt())?;
+    writeln!(to, "{}", table.trim_fmt())
+}
+
+/// What is no finding: what each runtime lacks, how it refuses, and where the time went.
+fn write_details(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     write_gaps(statistics, to)?;
     write_refusals(statistics, to)?;
     write_nan_payloads(statistics, to)?;
@@ -329,7 +363,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
             writeln!(to, "\n{} fails in words that no table knows, such as \"{}\"", runtime.id, one_line(message))?;
         }
     }
-    Ok(())
+    write_times(statistics, to)
 }
 
 /// Which runtimes change the payload of a NaN: no finding, and not passed over in silence.

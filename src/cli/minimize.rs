@@ -1,7 +1,5 @@
 //! `crosscheck minimize`: the smallest cases that show what a case shows.
 
-use std::io;
-
 use super::conclusion::write_findings;
 use super::{Ending, RuntimeArguments, pass, read_case};
 use crate::case::Features;
@@ -37,6 +35,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     }
     let (_, known) = ledger.owned_triggers(&mut probe);
     let is_known = |finding: &Finding| known.iter().any(|known| finding.is_known_as(known));
-    write_findings(&findings.iter().collect::<Vec<_>>(), &ledger, &mut io::stdout().lock())?;
+    write_findings(&findings.iter().collect::<Vec<_>>(), &ledger, &mut anstream::stdout().lock())?;
     Ok(if findings.iter().all(is_known) { Ending::NothingWrong } else { Ending::Finding })
 }

@@ -16,12 +16,17 @@ pub(super) struct Progress {
     next: Mutex<Instant>,
 }
 
+/// How a bar looks whose end is known, and one whose end is not.
+const BAR: &str = "{spinner} [{elapsed}] {bar:20} {percent} %, {eta} left: {msg}";
+const ENDLESS: &str = "{spinner} [{elapsed}] {msg}";
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
 impl Progress {
     pub(super) fn new() -> Progress {
-        let bar = io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{spinner} [{elapsed}] {wide_bar} {msg}");
-            ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
+        let bar = io::stderr().is_terminal().then(|| ProgressBar::new_spinner().with_style(style(ENDLESS)));
         Progress { bar, next: Mutex::new(Instant::now() + FIRST) }
     }
 
@@ -30,6 +35,9 @@ impl Progress {
     pub(super) fn show(&self, done: u64, whole: Option<u64>, time: Option<Duration>, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             if let Some(whole) = whole {
+                if bar.length().is_none() {
+                    bar.set_style(style(BAR));
+                }
                 bar.set_length(whole);
             }
             bar.set_position(done);

@@ -163,7 +163,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
                         && Some(input) != case.nodes[node].data_input(case.opset)
                         && data.dims.len() == operand.dims.len() =>
                 {
-                    operand.dims = data.dims;
+                    operand.set_dims(data.dims);
                 }
                 _ => {}
             }

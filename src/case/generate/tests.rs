@@ -640,6 +640,19 @@ fn a_mutated_graph_is_another_graph_and_the_same_for_the_same_seed() {
 }
 
 #[test]
+fn a_graph_that_is_fed_otherwise_can_be_read_again() {
+    let line = "x=float[]:input(symbolic); a=Shape@24 end=7 x; Concat axis=0 a int64[1]{1}:input(symbolic)";
+    let open = Generated::given(line.parse().unwrap());
+    let mut dims = BTreeSet::new();
+    for index in 0..200 {
+        let Generated { case, .. } = open.relative(SEED, index);
+        assert_eq!(case.to_string().parse(), Ok(case.clone()), "{case}");
+        dims.insert(case.sources[1].dims.clone());
+    }
+    assert!(dims.len() > 2, "{dims:?}");
+}
+
+#[test]
 fn graphs_contain_every_pattern_and_declaration_and_most_pairs_of_operators() {
     let generator = Generator::new(OPERATORS.to_vec());
     let mut counts: Vec<(&str, u32)> = pattern::PATTERNS.iter().map(|pattern| (pattern.id, 0)).collect();

@@ -1,6 +1,6 @@
 //! Simpler graphs than a given one: fewer nodes first, then plainer ones.
 
-use super::{contents_rank, nearer, number, rank, set_dims, size, type_rank, wiring_rank};
+use super::{contents_rank, nearer, number, rank, size, type_rank, wiring_rank};
 use crate::case::{Case, Contents, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{AttributeValue, Expectation, NEWEST_OPSET};
 use crate::tensor::{ElementType, Tensor};
@@ -268,7 +268,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
             found.push(with(case, |case| {
                 for operand in &mut case.sources {
                     change_entries(operand, &|entry| if entry == old { new } else { entry });
-                    set_dims(operand, operand.dims.iter().map(|&dim| if dim == old { new } else { dim }).collect());
+                    operand.set_dims(operand.dims.iter().map(|&dim| if dim == old { new } else { dim }).collect());
                 }
             }));
         }
@@ -279,13 +279,13 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
                 let operand = &mut case.sources[source];
                 let mut dims = operand.dims.clone();
                 dims.remove(axis);
-                set_dims(operand, dims);
+                operand.set_dims(dims);
             }));
             found.push(with(case, |case| {
                 let operand = &mut case.sources[source];
                 let mut dims = operand.dims.clone();
                 dims[axis] = 1;
-                set_dims(operand, dims);
+                operand.set_dims(dims);
             }));
         }
         for (place, entry) in few_entries(&case.sources[source]).into_iter().enumerate() {
