@@ -766,3 +766,38 @@ mod wheels {
         assert_findings_reproduce(&[]);
     }
 }
+
+#[test]
+fn what_lists_something_does_so_as_json_too() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("known")).unwrap();
+    let ledger = fs::read_to_string("known/tract.toml").unwrap();
+    let entry = ledger.split("[[cause]]").find(|entry| entry.contains("\"tract-cast-1\"")).unwrap();
+    for kind in KINDS {
+        let issues = if kind.name == "tract" { format!("[[cause]]{entry}") } else { String::new() };
+        fs::write(folder.path().join(format!("known/{}.toml", kind.name)), issues).unwrap();
+    }
+    let json = |arguments: &[&str]| -> Vec<Value> {
+        let arguments = [arguments, &["--format", "json"]].concat();
+        let (code, out, error) = ended(&crosscheck(&arguments).current_dir(folder.path()).output().unwrap());
+        assert_eq!(code, 0, "{arguments:?}: {out}{error}");
+        out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect()
+    };
+    let [runtimes] = &json(&["runtimes"])[..] else { panic!("one object") };
+    let first = &runtimes["runtimes"][0];
+    assert!(first["runtime"] == "in-house" && first["state"] == "ready", "{first}");
+    assert!(runtimes["named"].as_array().unwrap().iter().any(|entry| entry["runtime"] == "openvino"));
+    let [known] = &json(&["known", "--runtimes", "tract"])[..] else { panic!("one cause") };
+    let variant = &known["variants"][0];
+    assert!(known["cause"] == "tract-cast-1" && variant["shows"] == true, "{known}");
+    assert!(variant["signature"].as_str().unwrap().starts_with("tract | Cast | "), "{variant}");
+    let case = variant["case"].as_str().unwrap();
+    let [bisected] = &json(&["bisect", case, "--runtime", "tract", "--from", "0.23.9", "--to", "0.23.9"])[..] else {
+        panic!("one object")
+    };
+    assert!(bisected["changed_in"].is_null() && bisected["releases"]["0.23.9"]["is_wrong"] == true, "{bisected}");
+    let [compared] = &json(&["compare", "tract", "tract", "--cases", "200", "--operator", "shape"])[..] else {
+        panic!("one object")
+    };
+    assert!(compared["cases"] == 200 && compared["changes"].as_array().unwrap().is_empty(), "{compared}");
+}

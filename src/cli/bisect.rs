@@ -1,12 +1,14 @@
 //! `crosscheck bisect`: in which release of a runtime the result of a case changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Ending, PlaceArguments, read_case};
+use serde_json::json;
+
+use super::{Ending, Format, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
 use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
-use crate::runtime::{self, OpenError, Outcome, Runtime, Supply, by_number, provision, select};
+use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Supply, by_number, provision, select};
 use crate::verdict::{Judgement, Mismatch};
 
 /// Say in which release of a runtime the result of a case changed
@@ -29,6 +31,9 @@ pub(super) struct Arguments {
     /// The newest release to look at [default: the newest there is]
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
+    /// How to show the result; JSON is one object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     place: PlaceArguments,
 }
@@ -49,8 +54,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let known = ledger.known().find(|known| known.variant.runtime_name() == name && known.variant.case() == given);
     let newest = &releases[releases.len() - 1];
     let case = at_oldest_opset(&given, open(newest)?);
-    if case != given {
-        println!("Older releases lack opset {}, and in {newest} the same comes of {case}\n", given.opset);
+    let is_text = arguments.format == Format::Text;
+    if case != given && is_text {
+        println!("Older releases lack opset {}, and in {newest} {case} has the same result\n", given.opset);
     }
     let mut looks = 0;
     let found = crate::finding::bisect(&releases, |version| {
@@ -59,36 +65,57 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Ok::<_, OpenError>(look(&case, known, open(version)?))
     })?;
     let oldest = &releases[0];
-    let versions = match &found {
-        Bisection::Same(seen) => {
-            println!("{case}\n\nThe same in {name} {oldest} and {newest}, so no change was looked for between them:\n");
-            print!("{}", seen.text);
-            (seen.shows).then(|| (oldest.clone(), newest.clone()))
-        }
-        Bisection::Changed(change) => {
-            let ((last, before), (first, after)) = (&change.before, &change.after);
-            println!("{case}\n\nChanged in {name} {first}, found in {looks} looks.\n");
-            println!("{name} {last}:\n{}\n{name} {first}:\n{}", before.text, after.text);
-            match (before.shows, after.shows) {
-                (true, false) => Some((oldest.clone(), last.clone())),
-                (false, true) => Some((first.clone(), newest.clone())),
-                _ => None,
+    if !is_text {
+        let behaviour = |seen: &Seen| json!({ "by_configuration": seen.by_configuration, "is_wrong": seen.shows });
+        let releases = match &found {
+            Bisection::Same(seen) => json!({ (oldest): behaviour(seen), (newest): behaviour(seen) }),
+            Bisection::Changed(change) => {
+                let ((last, before), (first, after)) = (&change.before, &change.after);
+                json!({ (last): behaviour(before), (first): behaviour(after) })
+            }
+        };
+        let changed_in = match &found {
+            Bisection::Same(_) => None,
+            Bisection::Changed(change) => Some(&change.after.0),
+        };
+        println!("{}", json!({ "case": case, "runtime": name, "changed_in": changed_in, "releases": releases }));
+    }
+    if is_text {
+        match &found {
+            Bisection::Same(seen) => {
+                println!(
+                    "{case}\n\nThe same in {name} {oldest} and {newest}, so no change was looked for between them:\n"
+                );
+                print!("{}", seen.text());
+            }
+            Bisection::Changed(change) => {
+                let ((last, before), (first, after)) = (&change.before, &change.after);
+                println!("{case}\n\nChanged in {name} {first}, found in {looks} looks.\n");
+                println!("{name} {last}:\n{}\n{name} {first}:\n{}", before.text(), after.text());
             }
         }
+    }
+    let versions = match &found {
+        Bisection::Same(seen) => seen.shows.then(|| (oldest.clone(), newest.clone())),
+        Bisection::Changed(change) => match (change.before.1.shows, change.after.1.shows) {
+            (true, false) => Some((oldest.clone(), change.before.0.clone())),
+            (false, true) => Some((change.after.0.clone(), newest.clone())),
+            _ => None,
+        },
     };
     if let (Some(known), Some((first_version, last_version))) = (known, versions) {
         let known = Variant { first_version, last_version, ..known.variant.clone() };
         match Ledger::write_versions(&known) {
             Ok(path) => {
-                println!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display());
+                eprintln!("{} is from {} to {}: {}", known.id, known.first_version, known.last_version, path.display());
             }
-            Err(error) => println!("{} is not written to a ledger of this folder: {error}", known.id),
+            Err(error) => eprintln!("{} is not written to a ledger of this folder: {error}", known.id),
         }
     }
     Ok(Ending::NothingWrong)
 }
 
-/// The case at the oldest opset at which the same comes of it, since older releases lack the newer ones.
+/// The case at the oldest opset at which it has the same result, since older releases lack the newer ones.
 fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
     let ids = runtime::ids(&runtimes);
     let mut look = |case: &Case| -> Vec<Behaviour> {
@@ -107,10 +134,18 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
 #[derive(Clone, PartialEq)]
 pub(super) struct Seen {
     outcomes: Vec<Outcome>,
-    /// A line for each configuration.
-    pub text: String,
+    /// By configuration: what it did, and what is thought of it.
+    by_configuration: BTreeMap<String, String>,
     /// Whether the known issue shows, or if it is the case of none, whether anything is wrong.
     pub shows: bool,
+}
+
+impl Seen {
+    /// A line for each configuration.
+    pub fn text(&self) -> String {
+        let lines = self.by_configuration.iter().map(|(name, did)| format!("    {name:10} {did}\n"));
+        lines.collect::<Vec<_>>().concat()
+    }
 }
 
 pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
@@ -118,8 +153,8 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);
     let behaviour = |index| Behaviour::of(&generated, &examination, index);
-    let lines = ids.iter().enumerate().map(|(index, id)| format!("    {:10} {}\n", id.configuration, behaviour(index)));
-    let text = lines.collect();
+    let of = |(index, id): (usize, &RuntimeId)| (id.configuration.clone(), behaviour(index).to_string());
+    let by_configuration = ids.iter().enumerate().map(of).collect();
     let shows = match known {
         // As it shows in any release, and at any opset, whatever the ledger says.
         Some(known) => {
@@ -128,7 +163,11 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
     };
-    Seen { outcomes: examination.executions.into_iter().map(|execution| execution.outcome).collect(), text, shows }
+    Seen {
+        outcomes: examination.executions.into_iter().map(|execution| execution.outcome).collect(),
+        by_configuration,
+        shows,
+    }
 }
 
 /// The releases to look at, the oldest first.

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
+use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::campaign::{named_or_all, operator, stream};
 use super::progress::Progress;
-use super::{Ending, PlaceArguments, reproduce, stop_on_signals, threads};
+use super::{Ending, Format, PlaceArguments, reproduce, stop_on_signals, threads};
 use crate::case::Nodes;
 use crate::files::write_whole;
-use crate::finding::{self, About, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
+use crate::finding::{self, About, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
 use crate::operator::{OPERATORS, Operator};
 use crate::runtime::{Row, provision, select};
 use crate::tensor::ElementType;
@@ -48,6 +49,9 @@ pub(super) struct Arguments {
     /// Write what changed as a page too, in Markdown
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
+    /// How to show the changes; JSON is one object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     place: PlaceArguments,
 }
@@ -91,7 +95,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let comparison = finding::compare(&options, &stop, &show)?;
     progress.finish();
-    write(&comparison, &names, &configurations[0], &mut io::stdout().lock())?;
+    match arguments.format {
+        Format::Text => write(&comparison, &names, &configurations[0], &mut io::stdout().lock())?,
+        Format::Json => println!("{}", as_json(&comparison, &names, &configurations[0])),
+    }
     if let Some(file) = &arguments.page {
         let chosen: Vec<&str> = arguments.operator.iter().map(|operator| operator.name).collect();
         let all = format!("the {} operators that move elements", OPERATORS.len());
@@ -171,6 +178,25 @@ fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], 
         writeln!(to, "\nThey do the same.")?;
     }
     Ok(())
+}
+
+/// The same as JSON: every change, also where it is a part of another.
+fn as_json(comparison: &Comparison, names: &[String; 2], configurations: &[&str]) -> Value {
+    let change = |(change, drift): (&Change, &Drift)| {
+        json!({
+            "kind": change.kind.title(),
+            "operator": change.operator,
+            "before": change.before.to_string(),
+            "after": change.after.as_ref().map(ToString::to_string),
+            "case": drift.case,
+            "count": drift.count,
+            "operator_versions": drift.versions,
+            "element_types": drift.types.iter().map(|of| of.name()).collect::<Vec<_>>(),
+            "configurations": drift.configurations.iter().map(|&place| configurations[place]).collect::<Vec<_>>(),
+        })
+    };
+    let changes: Vec<Value> = comparison.drifts.iter().map(change).collect();
+    json!({ "releases": names, "cases": comparison.cases, "changes": changes })
 }
 
 /// Where a change was seen.

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::campaign::{named_or_all, operator};
-use super::{Ending, RuntimeArguments, align_right, pass, read_case, reproduce, table};
+use super::{Ending, Format, RuntimeArguments, align_right, pass, read_case, reproduce, table};
 use crate::case::{Case, Features};
 use crate::finding::{
     Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, State, Triage, Variant, masking,
@@ -21,6 +23,9 @@ use crate::runtime::{OpenError, Runtime, RuntimeId, by_number, select};
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    /// How to show the list; JSON is one line for each known issue
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     #[command(flatten)]
     runtimes: RuntimeArguments,
 }
@@ -75,7 +80,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
         None => {
             let mut to = io::stdout().lock();
-            list(&ledger, &mut probe, &mut to)
+            match arguments.format {
+                Format::Text => list(&ledger, &mut probe, &mut to),
+                Format::Json => list_as_json(&ledger, &mut probe, &mut to),
+            }
         }
         Some(Action::Add { case, cause, signature }) => {
             let case = read_case(case)?;
@@ -94,6 +102,47 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             show_masking(&measured, *most, &mut io::stdout().lock())
         }
     }
+}
+
+/// A known issue, and which of its variants show on the runtimes that are there.
+#[derive(Serialize)]
+struct Listed<'a> {
+    cause: &'a str,
+    title: &'a str,
+    explanation: &'a str,
+    state: String,
+    link: &'a str,
+    variants: Vec<ListedVariant<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedVariant<'a> {
+    id: &'a str,
+    signature: &'a Signature,
+    case: &'a str,
+    first_version: &'a str,
+    last_version: &'a str,
+    shows: bool,
+}
+
+/// Writes a line of JSON for each known issue.
+fn list_as_json(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {
+    let ids = probe.ids();
+    let mut is_any_gone = false;
+    for cause in ledger.concerning(&ids) {
+        let own = cause.known().filter(|known| ids.iter().any(|id| known.variant.may_show_on(id)));
+        let variants = own.map(|known| {
+            let shows = !known.triggers(probe).is_empty();
+            is_any_gone |= !shows;
+            let Variant { id, signature, case, first_version, last_version, .. } = known.variant;
+            ListedVariant { id, signature, case, first_version, last_version, shows }
+        });
+        let variants = variants.collect();
+        let Cause { id, title, explanation, link, state, .. } = cause;
+        let listed = Listed { cause: id, title, explanation, state: state.to_string(), link, variants };
+        writeln!(to, "{}", serde_json::to_string(&listed)?)?;
+    }
+    Ok(if is_any_gone { Ending::Finding } else { Ending::NothingWrong })
 }
 
 fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {

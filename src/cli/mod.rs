@@ -309,6 +309,14 @@ fn stop_on_signals() -> anyhow::Result<Stop> {
 }
 
 /// A table without lines.
+/// How a result is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    #[default]
+    Text,
+    Json,
+}
+
 fn table(header: impl Into<comfy_table::Row>) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_header(header);

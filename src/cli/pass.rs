@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         configuration.clone_into(&mut row.id.configuration);
         let seen = look(&case, known, arguments.place.open(&[row])?);
         if !configuration.contains('-') || !seen.shows {
-            print!("{}", seen.text);
+            print!("{}", seen.text());
         }
         Ok(seen.shows)
     })?;

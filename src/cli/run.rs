@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Ending, FailureArguments, RuntimeArguments, read_case, to_save};
+use super::{Ending, FailureArguments, Format, RuntimeArguments, read_case, to_save};
 use crate::case::{Case, MAX_LINE};
 use crate::files::read_line;
 use crate::finding::{Ledger, Report, Worst};
@@ -28,12 +28,6 @@ pub(super) struct Arguments {
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {

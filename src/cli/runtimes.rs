@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::{Ending, table};
+use serde::Serialize;
+
+use super::{Ending, Format, table};
 use crate::runtime::table::{State, named, rows, rows_of};
 use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 
@@ -12,6 +14,9 @@ use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
 pub(super) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
+    /// How to show the list; JSON is one object
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -27,30 +32,63 @@ enum Action {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.action {
-        None => list(&mut io::stdout().lock())?,
+        None => match arguments.format {
+            Format::Text => Table::new()?.write(&mut io::stdout().lock())?,
+            Format::Json => println!("{}", serde_json::to_string(&Table::new()?)?),
+        },
         Some(Action::Install { release }) => install(release)?,
     }
     Ok(Ending::NothingWrong)
 }
 
-fn list(to: &mut impl Write) -> anyhow::Result<()> {
-    let mut table = table(["runtime", "kind", "version", "state"]);
-    for row in rows()? {
-        let (version, state) = state(&row)?;
-        table.add_row([row.id.to_string(), row.kind.clone(), version, state]);
+/// Every runtime, and what is ready beside the releases under test.
+#[derive(Serialize)]
+struct Table {
+    /// Those that take part unless others are named.
+    runtimes: Vec<Entry>,
+    /// Those that take part where they are named.
+    named: Vec<Entry>,
+    other_releases: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    runtime: String,
+    kind: String,
+    /// Empty if it is not known.
+    version: String,
+    state: String,
+}
+
+impl Table {
+    fn new() -> anyhow::Result<Table> {
+        let entry = |row: Row| {
+            let (version, state) = state(&row)?;
+            Ok(Entry { runtime: row.id.to_string(), kind: row.kind, version, state })
+        };
+        Ok(Table {
+            runtimes: rows()?.into_iter().map(entry).collect::<anyhow::Result<_>>()?,
+            named: named().flat_map(rows_of).map(entry).collect::<anyhow::Result<_>>()?,
+            other_releases: provision::other_releases()?,
+        })
     }
-    writeln!(to, "{}", table.trim_fmt())?;
-    table = super::table(["runtime", "version", "state"]);
-    for row in named().flat_map(rows_of) {
-        let (version, state) = state(&row)?;
-        table.add_row([row.id.to_string(), version, state]);
+
+    fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut shown = table(["runtime", "kind", "version", "state"]);
+        for Entry { runtime, kind, version, state } in &self.runtimes {
+            shown.add_row([runtime, kind, version, state]);
+        }
+        writeln!(to, "{}", shown.trim_fmt())?;
+        let mut shown = table(["runtime", "version", "state"]);
+        for Entry { runtime, version, state, .. } in &self.named {
+            shown.add_row([runtime, version, state]);
+        }
+        writeln!(to, "\nThese take part where they are named:\n{}", shown.trim_fmt())?;
+        if !self.other_releases.is_empty() {
+            writeln!(to, "\nOther releases that are ready: {}", self.other_releases.join(", "))?;
+        }
+        Ok(())
     }
-    writeln!(to, "\nThese take part where they are named:\n{}", table.trim_fmt())?;
-    let others = provision::other_releases()?;
-    if !others.is_empty() {
-        writeln!(to, "\nOther releases that are ready: {}", others.join(", "))?;
-    }
-    Ok(())
 }
 
 fn state(row: &Row) -> anyhow::Result<(String, String)> {
