@@ -1,4 +1,4 @@
-//! The way of cases through the runtimes, in batches where that is likely to go well.
+//! Cases on the runtimes, in batches where that is likely to go well.
 //!
 //! What is right in a batch counts. All else is confirmed alone, so a verdict never depends on the batch. What goes wrong in a
 //! batch only is a case of its own: of several nodes, or of several runs.
@@ -56,7 +56,7 @@ pub(crate) enum Failures<'a> {
 /// What a runtime did with a case, and what is thought of it by itself.
 pub(super) type Done = (Execution, Judgement);
 
-/// Cases on their way to the runtimes.
+/// Cases for the runtimes.
 struct Cases<'c> {
     members: Vec<Member<'c>>,
     /// Of each.
@@ -65,8 +65,8 @@ struct Cases<'c> {
     jobs: HashMap<Batch, Job>,
 }
 
-/// The way of cases through one runtime.
-struct Way {
+/// The cases that a runtime is given, and their results so far.
+struct Round {
     /// Of the runtime.
     place: usize,
     id: RuntimeId,
@@ -124,7 +124,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The same for a search: it has its own way with failures, leaves out what nothing is judged of, and ends when it is to stop.
+    /// The same for a search: it treats failures in a manner of its own, leaves out what nothing is judged of, and ends when it is to stop.
     pub(crate) fn searching(self, failures: Failures<'a>, stop: &Stop) -> Scheduler<'a> {
         Scheduler { failures, is_sparing: true, stop: stop.clone(), ..self }
     }
@@ -196,23 +196,23 @@ impl<'a> Scheduler<'a> {
         let (idle, wanted): (Vec<usize>, Vec<usize>) = wanted.partition(is_idle);
         let batches = self.guess.batches((place, &id.release()), &cases.members, &cases.aspects, wanted.into_iter());
         let done = cases.members.iter().map(|_| None).collect();
-        let mut way = Way { place, id, batches, doubtful: vec![], done, suspects: vec![] };
+        let mut round = Round { place, id, batches, doubtful: vec![], done, suspects: vec![] };
         for case in idle {
-            self.keep(cases, &mut way, case, left_out(Gap::VastOutput));
+            self.keep(cases, &mut round, case, left_out(Gap::VastOutput));
         }
         let mut known = Arc::default();
         loop {
             if self.stop.is_due() {
                 return None;
             }
-            self.set_aside(cases, &mut way, &mut known);
-            if let Some(case) = way.doubtful.pop() {
-                self.try_doubtful(runtime, cases, &mut way, case);
+            self.set_aside(cases, &mut round, &mut known);
+            if let Some(case) = round.doubtful.pop() {
+                self.try_doubtful(runtime, cases, &mut round, case);
                 continue;
             }
             let mut count = 0;
             let tried: Vec<Batch> = std::iter::from_fn(|| {
-                let batch = way.batches.pop_if(|_| count < AT_A_TIME)?;
+                let batch = round.batches.pop_if(|_| count < AT_A_TIME)?;
                 count += batch.cases().len();
                 Some(batch)
             })
@@ -229,54 +229,54 @@ impl<'a> Scheduler<'a> {
             self.times.1[place] += began.elapsed();
             if executed.len() == 0 {
                 // The runtime was stopped, but this scheduler was not.
-                way.batches.extend(tried);
-                for case in std::mem::take(&mut way.batches).iter().flat_map(Batch::cases) {
-                    self.keep(cases, &mut way, *case, left_out(Gap::Process));
+                round.batches.extend(tried);
+                for case in std::mem::take(&mut round.batches).iter().flat_map(Batch::cases) {
+                    self.keep(cases, &mut round, *case, left_out(Gap::Process));
                 }
                 break;
             }
             for batch in tried {
                 match executed.next() {
-                    Some(executions) => self.take(runtime, cases, &mut way, batch, executions),
-                    None => way.batches.push(batch),
+                    Some(executions) => self.take(runtime, cases, &mut round, batch, executions),
+                    None => round.batches.push(batch),
                 }
             }
         }
-        self.confirm(runtime, cases, &way);
-        Some(way.done)
+        self.confirm(runtime, cases, &round);
+        Some(round.done)
     }
 
     /// Sets aside what is left out, and what is likely to end the process, if more is known of that than before.
-    fn set_aside(&self, cases: &Cases, way: &mut Way, known: &mut Arc<Known>) {
+    fn set_aside(&self, cases: &Cases, round: &mut Round, known: &mut Arc<Known>) {
         let Failures::LookInto(quarantine) = self.failures else { return };
         let before = std::mem::replace(known, quarantine.known());
         if Arc::ptr_eq(&before, known) || known.is_empty() {
             return;
         }
-        let release = way.id.release();
+        let release = round.id.release();
         let is_doubtful = |case: usize| {
             let member = &cases.members[case];
-            known.is_out(way.place) || known.like(&release, member.suspect()).is_some()
+            known.is_out(round.place) || known.like(&release, member.suspect()).is_some()
         };
-        for batch in &mut way.batches {
-            way.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
+        for batch in &mut round.batches {
+            round.doubtful.extend(batch.cases_mut().extract_if(.., |&mut case| is_doubtful(case)));
         }
-        way.batches.retain(|batch| !batch.cases().is_empty());
+        round.batches.retain(|batch| !batch.cases().is_empty());
     }
 
     /// Takes a case that is likely to end the process: it has a short time, if there is any.
-    fn try_doubtful(&mut self, runtime: &mut dyn Runtime, cases: &mut Cases, way: &mut Way, case: usize) {
+    fn try_doubtful(&mut self, runtime: &mut dyn Runtime, cases: &mut Cases, round: &mut Round, case: usize) {
         let Failures::LookInto(quarantine) = self.failures else { return };
-        if quarantine.known().is_out(way.place) {
-            return self.keep(cases, way, case, left_out(Gap::BackedOff));
+        if quarantine.known().is_out(round.place) {
+            return self.keep(cases, round, case, left_out(Gap::BackedOff));
         }
         if !self.budget.is_left() {
-            return self.keep(cases, way, case, left_out(Gap::LeftOut));
+            return self.keep(cases, round, case, left_out(Gap::LeftOut));
         }
         let (began, batch) = (Instant::now(), Batch::alone(case));
         let executions = runtime.execute_all(&[cases.job(&batch)]).concat();
-        self.times.1[way.place] += began.elapsed();
-        self.take(runtime, cases, way, batch, executions);
+        self.times.1[round.place] += began.elapsed();
+        self.take(runtime, cases, round, batch, executions);
         self.budget.spend(began.elapsed());
     }
 
@@ -316,33 +316,33 @@ impl<'a> Scheduler<'a> {
         &mut self,
         runtime: &mut dyn Runtime,
         cases: &mut Cases,
-        way: &mut Way,
+        round: &mut Round,
         batch: Batch,
         mut executions: Vec<Execution>,
     ) {
         let Some(last) = executions.last().cloned() else {
             // It was stopped.
-            return way.batches.push(batch);
+            return round.batches.push(batch);
         };
         let ends_process = last.outcome.ends_process();
         if let Failures::LookInto(quarantine) = self.failures {
-            quarantine.count(way.place, &way.id, executions.len() as u64, ends_process.into());
+            quarantine.count(round.place, &round.id, executions.len() as u64, ends_process.into());
         }
         if let &[case] = batch.cases() {
             let mut execution = last;
             if ends_process {
                 let began = Instant::now();
-                execution = self.look_into((way.place, runtime), cases, case, execution);
-                self.times.1[way.place] += began.elapsed();
+                execution = self.look_into((round.place, runtime), cases, case, execution);
+                self.times.1[round.place] += began.elapsed();
             }
-            return self.keep(cases, way, case, execution);
+            return self.keep(cases, round, case, execution);
         }
         let (cases_of, parts) = match &batch {
             Batch::Runs(runs) => {
                 // A model that cannot be loaded has one execution, which is that of each of its cases alone.
                 if executions.len() < runs.len() && !ends_process {
                     for &case in &runs[executions.len() - 1..] {
-                        self.keep(cases, way, case, last.clone());
+                        self.keep(cases, round, case, last.clone());
                     }
                     executions.pop();
                 }
@@ -352,8 +352,8 @@ impl<'a> Scheduler<'a> {
                 let Ok(parts) = by_node(last, &outputs(nodes, &cases.members)) else {
                     // To look for the culprit by halves would end several processes more.
                     let size = if ends_process { 1 } else { nodes.len().div_ceil(2) };
-                    way.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
-                    return way.suspects.push((batch, Suspicion::Whole));
+                    round.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
+                    return round.suspects.push((batch, Suspicion::Whole));
                 };
                 (nodes, parts)
             }
@@ -362,34 +362,34 @@ impl<'a> Scheduler<'a> {
         for (place, (&case, mut execution)) in cases_of.iter().zip(parts).enumerate() {
             let judgement = cases.judge(case, &mut execution);
             let is_certain = !execution.outcome.ends_process();
-            if is_certain && self.counts(&way.id, &cases.members[case], &execution, &judgement) {
-                self.guess.learn(way.place, &cases.aspects[case], &execution.outcome);
-                way.done[case] = Some((execution, judgement));
+            if is_certain && self.counts(&round.id, &cases.members[case], &execution, &judgement) {
+                self.guess.learn(round.place, &cases.aspects[case], &execution.outcome);
+                round.done[case] = Some((execution, judgement));
                 continue;
             }
-            way.batches.push(Batch::alone(case));
+            round.batches.push(Batch::alone(case));
             if is_certain {
                 let until = match &batch {
                     Batch::Runs(runs) => Batch::Runs(runs[..=place].to_vec()),
                     Batch::Nodes(_) => batch.clone(),
                 };
-                way.suspects.push((until, Suspicion::Case(case, execution)));
+                round.suspects.push((until, Suspicion::Case(case, execution)));
             }
         }
-        let left = cases_of[count..].iter().copied().filter(|&case| way.done[case].is_none()).collect::<Vec<_>>();
+        let left = cases_of[count..].iter().copied().filter(|&case| round.done[case].is_none()).collect::<Vec<_>>();
         if !left.is_empty() {
-            way.batches.push(Batch::Runs(left));
+            round.batches.push(Batch::Runs(left));
         }
     }
 
     /// Keeps what a runtime does with a case alone.
-    fn keep(&mut self, cases: &Cases, way: &mut Way, case: usize, mut execution: Execution) {
+    fn keep(&mut self, cases: &Cases, round: &mut Round, case: usize, mut execution: Execution) {
         let judgement = cases.judge(case, &mut execution);
-        self.guess.learn(way.place, &cases.aspects[case], &execution.outcome);
-        way.done[case] = Some((execution, judgement));
+        self.guess.learn(round.place, &cases.aspects[case], &execution.outcome);
+        round.done[case] = Some((execution, judgement));
     }
 
-    /// Whether an answer that was given in a batch counts: it is right, or wrong in a known way.
+    /// Whether an answer that was given in a batch counts: it is right, or wrong as a known issue is.
     fn counts(&self, id: &RuntimeId, member: &Member, execution: &Execution, judgement: &Judgement) -> bool {
         let found = match judgement {
             Judgement::Wrong(found) => found,
@@ -403,10 +403,10 @@ impl<'a> Scheduler<'a> {
     }
 
     /// Keeps what went wrong in a batch and right alone, as the smallest such batch, as long as that takes little of the time.
-    fn confirm(&mut self, runtime: &mut dyn Runtime, cases: &Cases, way: &Way) {
-        for (batch, suspicion) in &way.suspects {
-            let alone = |case: usize| way.done[case].as_ref().map(|(execution, _)| &execution.outcome);
-            let is_answered = |&case: &usize| match &way.done[case] {
+    fn confirm(&mut self, runtime: &mut dyn Runtime, cases: &Cases, round: &Round) {
+        for (batch, suspicion) in &round.suspects {
+            let alone = |case: usize| round.done[case].as_ref().map(|(execution, _)| &execution.outcome);
+            let is_answered = |&case: &usize| match &round.done[case] {
                 Some((_, Judgement::Wrong(found))) if found.contains(&Discrepancy::WrongCount) => false,
                 alone => matches!(alone, Some((Execution { outcome: Outcome::Answer(_), .. }, _))),
             };

@@ -18,7 +18,7 @@ use crate::verdict::Mismatch;
 pub struct Triage {
     known: Vec<Trigger>,
     /// What was seen to lead to a known defect, beside its own trigger.
-    ways: Vec<(Trigger, usize)>,
+    seen: Vec<(Trigger, usize)>,
 }
 
 /// What a mismatch turned out to be.
@@ -32,14 +32,14 @@ pub enum Sorted {
 
 impl Triage {
     pub fn new(known: Vec<Trigger>) -> Triage {
-        Triage { known, ways: Vec::new() }
+        Triage { known, seen: Vec::new() }
     }
 
     /// Sorts the mismatch of a case. One whose features hold the trigger of a known defect is that defect; any other is
     /// minimized, and then looked at again.
     pub fn sort(&mut self, case: &Case, mismatch: &Mismatch, features: &Features, probe: &mut Probe) -> Sorted {
-        let way = self.ways.iter().find(|(way, _)| way.explains(mismatch, features)).map(|(_, place)| *place);
-        if let Some(place) = way.or_else(|| self.explaining(mismatch, features)) {
+        let place = self.seen.iter().find(|(trigger, _)| trigger.explains(mismatch, features)).map(|(_, place)| *place);
+        if let Some(place) = place.or_else(|| self.explaining(mismatch, features)) {
             return Sorted::Known(place);
         }
         let minimized = minimize(case, mismatch, probe);
@@ -48,7 +48,7 @@ impl Triage {
         if let Some(place) = self.known.iter().position(|known| known.explains_all_of(&trigger)) {
             // Less than the trigger would cover more than the defect.
             if features.weight() >= self.known[place].features.weight() {
-                self.ways.push((Trigger::new(mismatch.clone(), features.clone()), place));
+                self.seen.push((Trigger::new(mismatch.clone(), features.clone()), place));
             }
             return Sorted::Known(place);
         }

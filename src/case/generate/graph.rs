@@ -472,19 +472,19 @@ impl<'a> Sketch<'a> {
         };
         let there: Vec<Value> =
             self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(suits)).collect();
-        let way = int(u, 0..=15)?;
-        if way < 6 && !there.is_empty() {
+        let choice = int(u, 0..=15)?;
+        if choice < 6 && !there.is_empty() {
             return Ok(*u.choose(&there)?);
         }
-        if way > 11 || room < 2 {
+        if choice > 11 || room < 2 {
             return self.add_source(u, planned);
         }
         match int(u, 0..=5)? {
             0 | 1 => {
-                let ways: Vec<(Callee, Value, Tensor)> =
+                let candidates: Vec<(Callee, Value, Tensor)> =
                     self.computed().into_iter().filter(|(_, _, tensor)| suits(tensor)).collect();
-                if !ways.is_empty() {
-                    let (callee, value, given) = u.choose(&ways)?.clone();
+                if !candidates.is_empty() {
+                    let (callee, value, given) = u.choose(&candidates)?.clone();
                     return Ok(self.add_node(callee, vec![], vec![Some(value)], 1, vec![given]));
                 }
             }
