@@ -310,9 +310,8 @@ fn stop_on_signals() -> anyhow::Result<Stop> {
 
 /// A table without lines.
 /// How a result is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    #[default]
     Text,
     Json,
 }
