@@ -24,23 +24,27 @@ mod wheels {
         crates().into_iter().for_each(installed::assert_known_issues_show);
     }
 
-    /// Builds the program of a report, as its readers do but for what takes the compiler long.
-    fn build(report: &Path, name: &str) -> PathBuf {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs-of-reports").join(name);
+    /// Builds the program of a report, with the crates that the worker is built with.
+    fn build(report: &Path, kind: &Kind) -> PathBuf {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let worker = root.join("workers").join(format!("{}-{}", kind.name, kind.version));
+        fs::copy(worker.join("Cargo.lock"), report.join("Cargo.lock")).unwrap();
+        let target = root.join("target/workers");
         let mut command = Command::new(env!("CARGO"));
-        command.args(["build", "--target-dir"]).arg(&target).current_dir(report);
-        let profile = [("DEBUG", "false"), ("OVERFLOW_CHECKS", "false"), ("OPT_LEVEL", "0")];
-        command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_DEV_{key}"), value)));
+        command.args(["build", "--release", "--target-dir"]).arg(&target).current_dir(report);
+        let profile = [("OPT_LEVEL", "1"), ("OVERFLOW_CHECKS", "false"), ("DEBUG", "false")];
+        command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)));
         let output = command.env("RUSTFLAGS", "-D warnings").output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        target.join("debug").join(format!("repro{}", std::env::consts::EXE_SUFFIX))
+        target.join("release").join(format!("repro{}", std::env::consts::EXE_SUFFIX))
     }
 
     #[test]
     #[ignore = "wheels: builds the programs of reports"]
     fn the_programs_of_reports_to_a_crate_say_that_it_is_wrong() {
         let root = tempfile::tempdir().unwrap();
-        for Kind { name, .. } in crates() {
+        for kind in crates() {
+            let name = kind.name;
             let (folder, here) = (root.path().join(name), Path::new("."));
             let rows = format!("in-house,{name}");
             let (code, out) = program::crosscheck(here, &["runtimes", "install", name]);
@@ -50,7 +54,7 @@ mod wheels {
             assert_eq!(code, Some(0), "{out}");
             let reports: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
             assert!(reports.len() > 20, "{}", reports.len());
-            let program = build(&reports[0], name);
+            let program = build(&reports[0], kind);
             for report in reports {
                 let output = Command::new(&program).current_dir(&report).output().unwrap();
                 let printed = String::from_utf8_lossy(&output.stdout);

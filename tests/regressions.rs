@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use std::{iter, thread};
 
 use onnx_crosscheck::finding::{Cause, Known, Ledger, Probe, load, masking, snapshot};
@@ -18,9 +19,12 @@ fn root() -> &'static Path {
 /// The runtimes that are linked into the program.
 const LINKED: &str = "in-house,tract";
 
+/// The time for a run. What is saved as endless never ends, so less time than by default makes no other answer of it.
+const TIME: Duration = Duration::from_millis(500);
+
 /// Opens runtimes in processes of their own, since a saved regression may be a crash.
 fn open(list: Option<&str>) -> Vec<Box<dyn Runtime>> {
-    let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
+    let limits = Limits { time: TIME, ..Limits::default() }.with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
     runtime::open_apart(&runtime::select(list).unwrap(), &limits).unwrap_or_else(|error| panic!("{error}"))
 }
 

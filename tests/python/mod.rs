@@ -1,17 +1,16 @@
 //! Virtual environments of Python, made on first use under the target folder.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 
 /// The interpreter of a virtual environment with these packages, such as `onnx==1.22.0`.
 pub fn python(packages: &[&str]) -> PathBuf {
-    // Tests run side by side, and one of them makes it.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("python-{}", packages.join("-").replace("==", "-")));
+    let name = format!("python-{}", packages.join("-").replace("==", "-"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(&name);
+    // Tests run side by side, also in several processes, and one of them makes it.
+    let lock = File::create(folder.with_file_name(name + ".lock")).unwrap();
+    lock.lock().unwrap();
     let (bin, python) = if cfg!(windows) { ("Scripts", "python") } else { ("bin", "python3") };
     let interpreter = folder.join(bin).join(python);
     // The last thing that is made, so that an environment that was not finished is made again.
