@@ -24,7 +24,7 @@ const TIME: Duration = Duration::from_millis(500);
 
 /// Opens runtimes in processes of their own, since a saved regression may be a crash.
 fn open(list: Option<&str>) -> Vec<Box<dyn Runtime>> {
-    let limits = Limits { time: TIME, ..Limits::default() }.with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
+    let limits = Limits::new(TIME, Limits::default().memory).with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
     runtime::open_apart(&runtime::select(list).unwrap(), &limits).unwrap_or_else(|error| panic!("{error}"))
 }
 
