@@ -20,7 +20,7 @@ fn root() -> &'static Path {
 const LINKED: &str = "in-house,tract";
 
 /// The time for a run. What is saved as endless never ends, so less time than by default makes no other answer of it.
-const TIME: Duration = Duration::from_millis(500);
+const TIME: Duration = Duration::from_secs(1);
 
 /// Opens runtimes in processes of their own, since a saved regression may be a crash.
 fn open(list: Option<&str>) -> Vec<Box<dyn Runtime>> {
