@@ -1,5 +1,6 @@
 //! Runtimes that are crates and are not linked into this program: their workers, built, and the programs of reports to them.
 
+mod compiled;
 mod installed;
 mod program;
 
@@ -7,6 +8,8 @@ mod wheels {
     use std::fs;
     use std::path::{Path, PathBuf};
     use std::process::Command;
+
+    use super::compiled::compiled;
 
     use onnx_crosscheck::runtime::{Kind, Supply, table::named};
 
@@ -24,19 +27,15 @@ mod wheels {
         crates().into_iter().for_each(installed::assert_known_issues_show);
     }
 
-    /// Builds the program of a report, with the crates that the worker is built with.
-    fn build(report: &Path, kind: &Kind) -> PathBuf {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let worker = root.join("workers").join(format!("{}-{}", kind.name, kind.version));
-        fs::copy(worker.join("Cargo.lock"), report.join("Cargo.lock")).unwrap();
-        let target = root.join("target/workers");
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["build", "--release", "--target-dir"]).arg(&target).current_dir(report);
-        let profile = [("OPT_LEVEL", "1"), ("OVERFLOW_CHECKS", "false"), ("DEBUG", "false")];
-        command.envs(profile.map(|(key, value)| (format!("CARGO_PROFILE_RELEASE_{key}"), value)));
-        let output = command.env("RUSTFLAGS", "-D warnings").output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        target.join("release").join(format!("repro{}", std::env::consts::EXE_SUFFIX))
+    /// The program of a report to a crate, with what its worker is built with.
+    fn compiled_with_worker(report: &Path, to: &Path, kind: &Kind) -> PathBuf {
+        let manifest = format!("workers/{}-{}/Cargo.toml", kind.name, kind.version);
+        let build = ["build", "--release", "--target-dir", "target/workers", "--manifest-path", &manifest];
+        let crates: &[&str] = match kind.name {
+            "rten" => &["rten", "rten_tensor", "serde_json"],
+            _ => &["candle_core", "candle_onnx", "serde_json"],
+        };
+        compiled(report, to, &build, crates)
     }
 
     #[test]
@@ -54,7 +53,9 @@ mod wheels {
             assert_eq!(code, Some(0), "{out}");
             let reports: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
             assert!(reports.len() > 20, "{}", reports.len());
-            let program = build(&reports[0], kind);
+            let manifest = fs::read_to_string(reports[0].join("Cargo.toml")).unwrap();
+            assert!(manifest.contains(&format!("\"={}\"", kind.version)), "{manifest}");
+            let program = compiled_with_worker(&reports[0], root.path(), kind);
             for report in reports {
                 let output = Command::new(&program).current_dir(&report).output().unwrap();
                 let printed = String::from_utf8_lossy(&output.stdout);

@@ -1,5 +1,6 @@
 //! Reports of every known issue, and the programs in them: they run, and say what the ledger says.
 
+mod compiled;
 mod python;
 
 use std::fs;
@@ -249,51 +250,19 @@ class InferenceSession:
 "#;
 
 mod slow {
+    use super::compiled::compiled;
     use super::*;
 
-    /// The program of a report, linked with the tract that is built already: it reads its case when it is run.
-    fn compiled(report: &Path, to: &Path) -> PathBuf {
-        let program = to.join(format!("repro{}", std::env::consts::EXE_SUFFIX));
-        let libraries = libraries(&["tract_onnx", "serde_json"]);
-        let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
-        command.args(["--edition", "2021", "-D", "warnings", "-o"]).arg(&program).arg(report.join("src/main.rs"));
-        for (name, library) in &libraries {
-            command.arg("--extern").arg(format!("{name}={}", library.display()));
-        }
-        command.arg("-L").arg(format!("dependency={}", libraries[0].1.parent().unwrap().display()));
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        program
-    }
-
-    /// The libraries of crates that this test is linked with.
-    fn libraries(names: &[&'static str]) -> Vec<(&'static str, PathBuf)> {
-        // Everything is built, so this only asks where it is.
-        let mut command = Command::new(env!("CARGO"));
-        command.args(["test", "--locked", "--no-run", "--test", "report", "--message-format", "json"]);
+    /// The program of a report to tract, with the tract that this test is linked with.
+    fn compiled_with_tract(report: &Path, to: &Path) -> PathBuf {
         let executable = std::env::current_exe().unwrap();
         let profile = executable.parent().and_then(Path::parent).unwrap();
+        let target = profile.parent().unwrap().to_str().unwrap();
+        let mut build = vec!["test", "--no-run", "--test", "report", "--target-dir", target];
         if profile.ends_with("release") {
-            command.arg("--release");
+            build.push("--release");
         }
-        let output =
-            command.arg("--target-dir").arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")).output();
-        let output = output.unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-        let lines = String::from_utf8(output.stdout).unwrap();
-        let built: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let library = |name: &&'static str| {
-            let files: Vec<PathBuf> = built
-                .iter()
-                .filter(|message| message["target"]["name"] == **name)
-                .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
-                .filter_map(|file| file.as_str().map(PathBuf::from))
-                .filter(|file| file.extension().is_some_and(|ending| ending == "rlib"))
-                .collect();
-            let [file] = &files[..] else { panic!("one library {name}, not {files:?}") };
-            (*name, file.clone())
-        };
-        names.iter().map(library).collect()
+        compiled(report, to, &build, &["tract_onnx", "serde_json"])
     }
 
     #[test]
@@ -302,7 +271,7 @@ mod slow {
         let root = tempfile::tempdir().unwrap();
         let made_up = made_up_reports("tract", &KINDS, &LINES, root.path());
         let of_ledger: Vec<_> = causes("tract").map(|cause| (cause, reports_to_tract().join(&cause.id))).collect();
-        let program = compiled(&of_ledger[0].1, root.path());
+        let program = compiled_with_tract(&of_ledger[0].1, root.path());
         let run = |folder: &Path| {
             let output = Command::new(&program).current_dir(folder).output().unwrap();
             (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
