@@ -25,9 +25,9 @@ fn libraries(build: &[&str], crates: &[&str]) -> Vec<PathBuf> {
     let mut command = Command::new(env!("CARGO"));
     command.args(build).args(["--locked", "--message-format", "json"]).current_dir(env!("CARGO_MANIFEST_DIR"));
     let lines = String::from_utf8(output(&mut command).stdout).unwrap();
-    let built: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let messages: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let library = |name: &&str| {
-        let files: Vec<PathBuf> = built
+        let files: Vec<PathBuf> = messages
             .iter()
             .filter(|message| message["target"]["name"] == **name)
             .flat_map(|message| message["filenames"].as_array().cloned().unwrap_or_default())
