@@ -332,7 +332,8 @@ fn laws_are_held_and_shown_with_both_graphs() {
     assert!(status == 2 && err.contains("no law holds for Flatten@26 axis=9 float[2]"), "{err}");
     let (status, out, _) = run(&["laws", "--runtimes", "planted/wrong-rank", "Flatten@26 float[2,3]"]);
     assert!(status == 1 && out.contains("(wrong: gives another rank)"), "{out}");
-    let timed = ["laws", "--runtimes", "planted/wrong-rank", "--law", "flatten-as-reshape", "--for", "2s"];
+    let timed =
+        ["laws", "--runtimes", "planted/wrong-rank", "--law", "flatten-as-reshape", "--pairs", "300", "--for", "1m"];
     let (status, out, err) = run(&timed);
     assert_eq!(status, 1, "{out}{err}");
     assert!(out.contains(" times; minimized:") && out.contains("  of     Flatten@28 float[1]\n"), "{out}");
