@@ -31,11 +31,7 @@ mod wheels {
     fn compiled_with_worker(report: &Path, to: &Path, kind: &Kind) -> PathBuf {
         let manifest = format!("workers/{}-{}/Cargo.toml", kind.name, kind.version);
         let build = ["build", "--release", "--target-dir", "target/workers", "--manifest-path", &manifest];
-        let crates: &[&str] = match kind.name {
-            "rten" => &["rten", "rten_tensor", "serde_json"],
-            _ => &["candle_core", "candle_onnx", "serde_json"],
-        };
-        compiled(report, to, &build, crates)
+        compiled(report, to, &build)
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn root() -> &'static Path {
 /// The runtimes that are linked into the program.
 const LINKED: &str = "in-house,tract";
 
-/// The time for a run. What is saved as endless never ends, so less time than by default makes no other answer of it.
+/// The time for a run, half of the default. What is saved as endless never ends, and everything else ends within it.
 const TIME: Duration = Duration::from_secs(1);
 
 /// Opens runtimes in processes of their own, since a saved regression may be a crash.

@@ -262,7 +262,7 @@ mod slow {
         if profile.ends_with("release") {
             build.push("--release");
         }
-        compiled(report, to, &build, &["tract_onnx", "serde_json"])
+        compiled(report, to, &build)
     }
 
     #[test]
