@@ -580,7 +580,7 @@ fn damaged_files_are_named_with_their_line() {
 #[test]
 fn releases_that_cannot_be_had_say_what_to_do() {
     let run = |release| ["run", "Shape@28 float[1]", "--runtimes", release];
-    assert_refused("x", "", &run("tract@0.1.0"), &["its worker is not built", "runtimes install tract@0.1.0"]);
+    assert_refused("x", "", &run("tract@0.1.0"), &["it is not installed", "runtimes install tract@0.1.0"]);
     assert_refused("x", "", &["runtimes", "install", "tract@0.1.0"], &["run this in a checkout"]);
     let two = ["run", "Shape@28 float[1]", "--in-process", "--runtimes", "tract@0.1.0"];
     assert_refused("x", "", &two, &["leave out --in-process"]);
@@ -684,7 +684,7 @@ mod wheels {
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
     fn a_library_beside_the_program_is_used_and_nothing_is_fetched() {
-        let library = provision::onnxruntime_library(provision::ONNXRUNTIME_VERSION).unwrap();
+        let library = provision::ONNXRUNTIME.provision(provision::ONNXRUNTIME_VERSION).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("crosscheck");
         fs::copy(env!("CARGO_BIN_EXE_crosscheck"), &program).unwrap();
@@ -703,11 +703,11 @@ mod wheels {
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
     fn onnxruntime_writes_nothing_below_the_home_of_its_user() {
-        let library = provision::onnxruntime_library(provision::ONNXRUNTIME_VERSION).unwrap();
+        let library = provision::ONNXRUNTIME.provision(provision::ONNXRUNTIME_VERSION).unwrap();
         for place in [&[][..], &["--in-process"]] {
             let home = tempfile::tempdir().unwrap();
             let mut command = crosscheck(&["run", RIGHT, "--runtimes", "onnxruntime"]);
-            command.args(place).env(provision::OVERRIDE, &library).env_remove(provision::NO_TELEMETRY.0);
+            command.args(place).env(provision::ONNXRUNTIME.variable, &library).env_remove(provision::NO_TELEMETRY.0);
             command.envs(["HOME", "XDG_CACHE_HOME", "TMPDIR"].map(|name| (name, home.path())));
             let (code, out, error) = ended(&command.output().unwrap());
             assert_eq!(code, 0, "{out}{error}");

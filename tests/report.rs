@@ -13,7 +13,7 @@ use onnx_crosscheck::finding::upstream::{Report, Subject};
 use onnx_crosscheck::finding::{Cause, Ledger, Probe, State, load};
 use onnx_crosscheck::operator::Expectation;
 use onnx_crosscheck::runtime::REFERENCE_VERSION;
-use onnx_crosscheck::runtime::provision::{ONNXRUNTIME_VERSION, OVERRIDE, onnxruntime_library};
+use onnx_crosscheck::runtime::provision::{ONNXRUNTIME, ONNXRUNTIME_VERSION};
 use onnx_crosscheck::runtime::{self, select};
 use onnx_crosscheck::verdict::{Discrepancy, Mismatch};
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn ledger() -> &'static Ledger {
 fn crosscheck(arguments: &[&str], library: Option<&Path>) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
     command.args(arguments).env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-cache"));
-    command.envs(library.map(|library| (OVERRIDE, library)));
+    command.envs(library.map(|library| (ONNXRUNTIME.variable, library)));
     let output = command.output().unwrap();
     (output.status.code(), text(&output))
 }
@@ -322,7 +322,7 @@ mod wheels {
     }
 
     fn library() -> PathBuf {
-        onnxruntime_library(ONNXRUNTIME_VERSION).unwrap()
+        ONNXRUNTIME.provision(ONNXRUNTIME_VERSION).unwrap()
     }
 
     fn crosscheck(arguments: &[&str]) -> (Option<i32>, String) {

@@ -8,7 +8,7 @@ use super::{Ending, Format, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
 use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
-use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, Supply, by_number, provision, select};
+use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, by_number, select};
 use crate::verdict::{Judgement, Mismatch};
 
 /// Say in which release of a runtime the result of a case changed
@@ -174,15 +174,8 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
 fn releases(name: &str, arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     let rows = select(Some(name))?;
     let kind = rows[0].kind()?;
-    let oldest = match kind.supply {
-        Supply::Library => provision::OLDEST_ONNXRUNTIME,
-        Supply::Linked | Supply::Worker | Supply::Package(_) => "0",
-        Supply::Program | Supply::Module(_) => {
-            anyhow::bail!("{name} is a program of your own, of which there is one version")
-        }
-    };
-    let mut all = provision::releases(kind)?;
-    let from = by_number(arguments.from.as_deref().unwrap_or(oldest));
+    let mut all = kind.releases()?;
+    let from = by_number(arguments.from.as_deref().unwrap_or("0"));
     let to = arguments.to.as_deref().map(by_number);
     all.retain(|version| by_number(version) >= from && to.as_ref().is_none_or(|to| by_number(version) <= *to));
     anyhow::ensure!(!all.is_empty(), "there is no release between --from and --to");

@@ -15,7 +15,7 @@ use crate::case::Nodes;
 use crate::files::write_whole;
 use crate::finding::{self, About, Change, CompareOptions, CompareProgress, Comparison, Drift, DriftKind, Ledger};
 use crate::operator::{OPERATORS, Operator};
-use crate::runtime::{Row, provision, select};
+use crate::runtime::{Row, select};
 use crate::tensor::ElementType;
 
 /// Say what two releases of a runtime do differently
@@ -150,7 +150,7 @@ fn with_number(release: &str) -> anyhow::Result<String> {
         Some((name, "previous")) => (name, 1),
         _ => return Ok(release.to_owned()),
     };
-    let releases = provision::releases(select(Some(name))?[0].kind()?)?;
+    let releases = select(Some(name))?[0].kind()?.releases()?;
     let version = releases.iter().rev().nth(before_newest);
     let version = version.with_context(|| format!("there is no `{release}`: there are {}", releases.join(", ")))?;
     Ok(format!("{name}@{version}"))

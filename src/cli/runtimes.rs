@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Ending, Format, table};
 use crate::runtime::table::{State, named, rows, rows_of};
-use crate::runtime::{Limits, Row, Supply, open_apart, provision, select};
+use crate::runtime::{Limits, Row, open_apart, provision, select};
 
 /// List the runtimes with their state, or provision another release
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ impl Table {
         Ok(Table {
             runtimes: rows()?.into_iter().map(entry).collect::<anyhow::Result<_>>()?,
             named: named().flat_map(rows_of).map(entry).collect::<anyhow::Result<_>>()?,
-            other_releases: provision::other_releases()?,
+            other_releases: provision::other_releases(),
         })
     }
 
@@ -111,17 +111,9 @@ fn install(release: &str) -> anyhow::Result<()> {
     let rows = select(Some(release))?;
     let kind = rows[0].kind()?;
     let (name, version) = (&rows[0].id.name, rows[0].id.version.as_str());
-    let path = match kind.supply {
-        Supply::Library => provision::onnxruntime_library(version)?,
-        Supply::Linked if version == kind.version => {
-            println!("{name} {version} is linked into this program.");
-            return Ok(());
-        }
-        Supply::Linked | Supply::Worker => provision::build_worker(kind.name, version)?,
-        Supply::Package(package) => provision::install_package(kind.name, &package, version)?,
-        Supply::Program | Supply::Module(_) => {
-            anyhow::bail!("{name} is a program of your own: install it as it wants to be installed")
-        }
+    let Some(path) = kind.provision(version)? else {
+        println!("{name} {version} is linked into this program.");
+        return Ok(());
     };
     let opened = open_apart(&rows, &Limits::default())?;
     println!("{name} {} is ready: {}", opened[0].id().version, path.display());

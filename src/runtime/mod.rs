@@ -29,7 +29,8 @@ pub use caught::caught;
 pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Rewriting, Stage};
 pub use process::Limits;
-pub use python::{CHECKER_VERSION, Package, REFERENCE, REFERENCE_VERSION};
+pub use provision::{Package, Wheel};
+pub use python::{CHECKER_VERSION, REFERENCE, REFERENCE_VERSION};
 pub use stop::Stop;
 pub use table::{Row, by_number, select};
 
@@ -97,7 +98,7 @@ pub enum Supply {
     /// It is a crate, of which each version has a program of its own, which serves as its worker.
     Worker,
     /// It is a library that is loaded, at any version; one in a process.
-    Library,
+    Library(&'static Wheel),
     /// It is the user's own program.
     Program,
     /// It is the user's own module of Python, which this program runs.
@@ -259,7 +260,7 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
 pub fn open_apart(rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     let start = |row: &Row| match row.kind()?.supply {
         Supply::Program | Supply::Module(_) | Supply::Package(_) => command::start(row, limits),
-        Supply::Linked | Supply::Worker | Supply::Library => worker::start(row, limits),
+        Supply::Linked | Supply::Worker | Supply::Library(_) => worker::start(row, limits),
     };
     // All of them are started before one is waited for.
     let started = rows.iter().map(start).collect::<Result<Vec<_>, _>>()?;

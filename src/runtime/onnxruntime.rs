@@ -56,7 +56,7 @@ pub(super) static KIND: Kind = Kind {
         "NchwcTransformer",
         "NhwcTransformer",
     ],
-    supply: Supply::Library,
+    supply: Supply::Library(&provision::ONNXRUNTIME),
     known: include_str!("../../known/onnxruntime.toml"),
     open,
 };
@@ -180,12 +180,12 @@ fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
     static LOADED: OnceLock<Result<Library, String>> = OnceLock::new();
     let library = match &row.library {
         Some(library) => library.clone(),
-        None => provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?,
+        None => provision::ONNXRUNTIME.provision(&row.id.version).map_err(|error| error.to_string())?,
     };
     let loaded = LOADED.get_or_init(|| {
         let version = library_version(&library)?;
-        if provision::is_too_old(&version) {
-            let (library, oldest) = (library.display(), provision::OLDEST_ONNXRUNTIME);
+        if provision::ONNXRUNTIME.is_too_old(&version) {
+            let (library, oldest) = (library.display(), provision::ONNXRUNTIME.oldest);
             return Err(format!(
                 "{library} is onnxruntime {version}, which is too old: the oldest release that can be loaded is {oldest}"
             ));

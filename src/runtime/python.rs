@@ -1,7 +1,7 @@
 //! Runtimes that are packages or modules of Python. A program of this one runs each, in a process of its own, with the protocol of the
 //! kind `command`.
 
-use super::provision::ONNXRUNTIME_VERSION;
+use super::provision::{ONNXRUNTIME_VERSION, Package};
 use super::{Kind, Limits, Supply, command};
 
 /// A program of this one: what all of them share, and its own part.
@@ -50,17 +50,6 @@ pub(super) static KINDS: [&Kind; 9] = [
     &kind("rewriter", "", Supply::Module(REWRITER), ""),
     &kind("backend", "", Supply::Module(BACKEND), ""),
 ];
-
-/// A package of the Python package index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Package {
-    /// Its name there.
-    pub name: &'static str,
-    /// What is installed beside it: names and versions.
-    pub others: &'static [(&'static str, &'static str)],
-    /// The program that runs it.
-    pub program: &'static str,
-}
 
 const fn kind(name: &'static str, version: &'static str, supply: Supply, known: &'static str) -> Kind {
     Kind {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::provision::{self, OLDEST_ONNXRUNTIME, is_too_old};
+use super::provision;
 use super::python::REFERENCE;
 use super::{KINDS, Kind, OpenError, RuntimeId, Supply, kinds, others};
 use crate::files::read_text;
@@ -87,37 +87,23 @@ impl Row {
 
     /// Whether it is there, as far as is known without running it.
     pub fn state(&self) -> State {
-        let is_file = |path: &PathBuf, missing: State| if path.is_file() { State::Ready } else { missing };
         let kind = match self.kind() {
             Ok(kind) => kind,
             Err(error) => return State::NotAvailable(error.to_string()),
         };
-        match (kind.supply, &self.library) {
-            (Supply::Linked, _) if self.id.version == kind.version => State::Ready,
-            (Supply::Linked | Supply::Worker, _) => match provision::worker(kind.name, &self.id.version) {
-                Ok(path) => {
-                    let release = RuntimeId { name: kind.name.to_owned(), ..self.id.clone() }.release();
-                    let build = format!("crosscheck runtimes install {release}");
-                    is_file(&path, State::NotAvailable(format!("its worker is not built: `{build}` builds it")))
-                }
-                Err(error) => State::NotAvailable(error.to_string()),
-            },
-            (Supply::Library, Some(library)) => {
-                is_file(library, State::NotAvailable(format!("{} is not a file", library.display())))
+        if let Some(library) = &self.library {
+            let missing = || State::NotAvailable(format!("{} is not a file", library.display()));
+            return if library.is_file() { State::Ready } else { missing() };
+        }
+        match kind.place(&self.id.version) {
+            Ok(None) => State::Ready,
+            Ok(Some(path)) if path.is_file() => State::Ready,
+            Ok(Some(_)) if matches!(kind.supply, Supply::Library(_)) => State::ToBeProvisioned,
+            Ok(Some(_)) => {
+                let release = RuntimeId { name: kind.name.to_owned(), ..self.id.clone() }.release();
+                State::NotAvailable(format!("it is not installed: `crosscheck runtimes install {release}` installs it"))
             }
-            (Supply::Library, None) => match provision::library(&self.id.version) {
-                Ok(path) => is_file(&path, State::ToBeProvisioned),
-                Err(error) => State::NotAvailable(error.to_string()),
-            },
-            (Supply::Package(_), _) => match provision::interpreter(kind.name, &self.id.version) {
-                Ok([_, ready]) => {
-                    let release = RuntimeId { name: kind.name.to_owned(), ..self.id.clone() }.release();
-                    let install = format!("it is not installed: `crosscheck runtimes install {release}` installs it");
-                    is_file(&ready, State::NotAvailable(install))
-                }
-                Err(error) => State::NotAvailable(error.to_string()),
-            },
-            (Supply::Program | Supply::Module(_), _) => State::Ready,
+            Err(error) => State::NotAvailable(error.to_string()),
         }
     }
 }
@@ -169,16 +155,17 @@ impl Entry {
             format!("there is no kind `{}`; there are {}", self.kind, names.join(", "))
         } else if self.version.as_ref().is_some_and(|version| !is_plain(version)) {
             "a version is written as 1.31.1".to_owned()
-        } else if let Some(version) = self.version.as_ref().filter(|v| supply == Some(Supply::Library) && is_too_old(v))
+        } else if let (Some(Supply::Library(wheel)), Some(version)) = (supply, &self.version)
+            && wheel.is_too_old(version)
         {
-            format!("{version} is too old: the oldest release that can be loaded is {OLDEST_ONNXRUNTIME}")
+            format!("{version} is too old: the oldest release that can be loaded is {}", wheel.oldest)
         } else if matches!(supply, Some(Supply::Module(_))) && self.command.len() != 2 {
             format!("a row of the kind `{}` has a `command` of two: the Python to run, and the module", self.kind)
         } else if matches!(supply, Some(Supply::Program)) && self.command.is_empty() {
             "a row of the kind `command` has a `command`: the program and its arguments".to_owned()
         } else if !supply.is_some_and(Supply::is_named_by_the_user) && !self.command.is_empty() {
             format!("the kind `{}` has no `command`", self.kind)
-        } else if self.library.is_some() && supply != Some(Supply::Library) {
+        } else if self.library.is_some() && !matches!(supply, Some(Supply::Library(_))) {
             format!("the kind `{}` does not load a library", self.kind)
         } else if self.configurations.as_ref().is_some_and(Vec::is_empty) {
             "leave `configurations` out, or name one".to_owned()

@@ -25,7 +25,7 @@ use tempfile::TempDir;
 use self::message::{Garbage, OTHER_VERSION};
 use super::process::{Exchange, Isolated, NOTICE, Next, Protocol};
 use super::table::State;
-use super::{Declaration, ENVIRONMENT, Kind, Limits, OpenError, Row, provision};
+use super::{Declaration, ENVIRONMENT, Kind, Limits, OpenError, Row};
 use crate::model::Job;
 use crate::tensor::Tensor;
 use crate::text::cut;
@@ -73,14 +73,14 @@ impl Protocol for Files {
             State::Ready => {}
             // Here, so that it is fetched once for all workers.
             State::ToBeProvisioned => {
-                provision::onnxruntime_library(&row.id.version).map_err(|error| error.to_string())?;
+                kind.provision(&row.id.version).map_err(|error| error.to_string())?;
             }
             State::NotAvailable(why) => return Err(why),
         }
-        let program = if kind.has_worker(&row.id.version) {
-            provision::worker(kind.name, &row.id.version).map_err(|error| error.to_string())?
-        } else {
-            limits.program().map_err(|error| format!("this program is not found: {error}"))?
+        let own = kind.place(&row.id.version).map_err(|error| error.to_string())?;
+        let program = match own.filter(|_| kind.has_worker(&row.id.version)) {
+            Some(worker) => worker,
+            None => limits.program().map_err(|error| format!("this program is not found: {error}"))?,
         };
         let mut command = Command::new(program);
         command.arg(COMMAND).arg(serde_json::to_string(row).map_err(|error| error.to_string())?);

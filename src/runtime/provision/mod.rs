@@ -6,6 +6,7 @@
 
 mod onnxruntime;
 mod package;
+mod wheel;
 mod worker;
 
 use std::fs;
@@ -13,41 +14,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use onnxruntime::{
-    NO_TELEMETRY, OLDEST_ONNXRUNTIME, ONNXRUNTIME_VERSION, OVERRIDE, is_too_old, library, onnxruntime_library,
-};
-pub use package::{install_package, interpreter};
-pub use worker::{build_worker, worker};
+pub use onnxruntime::{NO_TELEMETRY, ONNXRUNTIME, ONNXRUNTIME_VERSION};
+pub use package::{Package, interpreter};
+pub use wheel::Wheel;
 
-use super::table::named;
 use super::{Kind, Supply, by_number, kinds};
 
 /// Why the code of a runtime cannot be had. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
     #[error(
-        "{OVERRIDE} names {0}, which is not a file: set it to an onnxruntime library, or unset it to have one fetched"
+        "{variable} names {path}, which is not a file: set it to a library of the runtime, or unset it to have one fetched"
     )]
-    Override(PathBuf),
+    Override { variable: &'static str, path: PathBuf },
     #[error(
-        "there is no wheel of onnxruntime for {0}: set {OVERRIDE} to an onnxruntime library, or leave the runtime out \
-         with --runtimes in-house,tract"
+        "there is no wheel of {package} for {platform}: set {variable} to a library of it, or leave the runtime out with \
+         --runtimes in-house,tract"
     )]
-    Platform(String),
-    #[error("no cache directory is known: set HOME, or set {OVERRIDE} to an onnxruntime library")]
+    Platform { package: &'static str, variable: &'static str, platform: String },
+    #[error("no cache directory is known: set HOME")]
     NoCache,
     #[error(
-        "onnxruntime {version} cannot be fetched: {reason}. Install Python 3 with pip and see that it reaches a package \
-         index that has this release (`python3 -m pip index versions onnxruntime` lists them); or set {OVERRIDE} to an \
-         onnxruntime library; or leave the runtime out with --runtimes in-house,tract"
+        "{package} {version} cannot be fetched: {reason}. Install Python 3 with pip and see that it reaches a package index \
+         that has this release (`python3 -m pip index versions {package}` lists them); or set {variable} to a library of it; \
+         or leave the runtime out with --runtimes in-house,tract"
     )]
-    Pip { version: String, reason: String },
+    Pip { package: &'static str, variable: &'static str, version: String, reason: String },
     #[error("the wheel that pip fetched is not the pinned one: its SHA-256 is {found}, expected {expected}")]
     Sha256 { found: String, expected: &'static str },
     #[error("{path}: {error}")]
     Io { path: PathBuf, error: io::Error },
-    #[error("the wheel of onnxruntime cannot be unpacked: {0}")]
-    Wheel(String),
+    #[error("the wheel of {package} cannot be unpacked: {reason}")]
+    Wheel { package: &'static str, reason: String },
     #[error(
         "{wanted} cannot be installed: {reason}. Install Python 3 with pip and venv, and see that it reaches a package index \
          that has this release"
@@ -55,6 +53,76 @@ pub enum ProvisionError {
     Package { wanted: String, reason: String },
     #[error("the worker of {0} {1} cannot be built: {2}")]
     Worker(String, String, String),
+    #[error("{0} is a program of your own: install it as it wants to be installed")]
+    Own(&'static str),
+}
+
+impl Kind {
+    /// The file that is there once a version is provisioned. Nothing where there is nothing to provision: what is linked into this
+    /// program, or the user's own.
+    ///
+    /// # Errors
+    /// If it cannot be had; the message says what to do.
+    pub fn place(&self, version: &str) -> Result<Option<PathBuf>, ProvisionError> {
+        match self.supply {
+            Supply::Linked if version == self.version => Ok(None),
+            Supply::Linked | Supply::Worker => worker::place(self.name, version).map(Some),
+            Supply::Library(wheel) => wheel.place(version).map(Some),
+            Supply::Package(_) => interpreter(self.name, version).map(|[_, ready]| Some(ready)),
+            Supply::Program | Supply::Module(_) => Ok(None),
+        }
+    }
+
+    /// Brings the code of a version here, if it is not there yet, with progress on standard error. Gives back what there is to run
+    /// or to load; nothing where it is linked into this program.
+    ///
+    /// # Errors
+    /// If it cannot be had; the message says what to do.
+    pub fn provision(&self, version: &str) -> Result<Option<PathBuf>, ProvisionError> {
+        match self.supply {
+            Supply::Linked if version == self.version => Ok(None),
+            Supply::Linked | Supply::Worker => worker::build(self.name, version).map(Some),
+            Supply::Library(wheel) => wheel.provision(version).map(Some),
+            Supply::Package(package) => package::install(self.name, &package, version).map(Some),
+            Supply::Program | Supply::Module(_) => Err(ProvisionError::Own(self.name)),
+        }
+    }
+
+    /// The versions that were provisioned.
+    fn installed(&self) -> Result<Vec<String>, ProvisionError> {
+        match self.supply {
+            Supply::Linked | Supply::Worker => worker::installed(self.name),
+            Supply::Library(wheel) => wheel.installed(),
+            Supply::Package(_) => package::installed(self.name),
+            Supply::Program | Supply::Module(_) => Ok(vec![]),
+        }
+    }
+
+    /// The releases that can be looked at, the oldest first: those of the package index for a library; for all else those that
+    /// were provisioned, and the one that is linked.
+    ///
+    /// # Errors
+    /// If they cannot be listed, or it is the user's own.
+    pub fn releases(&self) -> Result<Vec<String>, ProvisionError> {
+        let mut releases = match self.supply {
+            Supply::Library(wheel) => wheel.releases()?,
+            Supply::Program | Supply::Module(_) => return Err(ProvisionError::Own(self.name)),
+            Supply::Linked => self.installed()?.into_iter().chain([self.version.to_owned()]).collect(),
+            Supply::Worker | Supply::Package(_) => self.installed()?,
+        };
+        releases.sort_by_key(|version| by_number(version));
+        releases.dedup();
+        Ok(releases)
+    }
+}
+
+/// The releases that were provisioned beside those under test, as NAME@VERSION.
+pub fn other_releases() -> Vec<String> {
+    let of = |kind: &'static Kind| {
+        let versions = kind.installed().unwrap_or_default().into_iter();
+        versions.filter(|version| version != kind.version).map(|version| format!("{}@{version}", kind.name))
+    };
+    kinds().flat_map(of).collect()
 }
 
 /// The folder of an item in the cache.
@@ -81,50 +149,6 @@ fn run(command: &mut Command, what: &str) -> Result<(), String> {
         Ok(status) => Err(format!("`{what}` ended with {status}")),
         Err(error) => Err(format!("`{}` cannot be started ({error})", command.get_program().display())),
     }
-}
-
-/// The releases of a kind that can be looked at, the oldest first: those of the package index, the one that is linked and those
-/// whose workers are built, or those that are installed.
-///
-/// # Errors
-/// If they cannot be listed.
-pub fn releases(kind: &Kind) -> Result<Vec<String>, ProvisionError> {
-    let mut releases = match kind.supply {
-        Supply::Library => onnxruntime::onnxruntime_releases()?,
-        Supply::Linked => {
-            let mut releases = worker::built_workers(kind.name)?;
-            releases.push(kind.version.to_owned());
-            releases
-        }
-        Supply::Worker => worker::built_workers(kind.name)?,
-        Supply::Package(_) => package::installed(kind.name)?,
-        Supply::Program | Supply::Module(_) => vec![],
-    };
-    releases.sort_by_key(|version| by_number(version));
-    releases.dedup();
-    Ok(releases)
-}
-
-/// The releases that were provisioned beside those under test, as NAME@VERSION.
-///
-/// # Errors
-/// If no cache directory is known.
-pub fn other_releases() -> Result<Vec<String>, ProvisionError> {
-    let libraries = names_in(&cache("")?).into_iter().filter_map(|name| {
-        let version = name.strip_prefix("onnxruntime-")?.split('-').next()?.to_owned();
-        let is_there = library(&version).is_ok_and(|path| path.is_file());
-        (is_there && version != ONNXRUNTIME_VERSION).then(|| format!("onnxruntime@{version}"))
-    });
-    let workers = names_in(&cache("workers")?).into_iter().filter_map(|name| {
-        let (kind, version) = name.strip_suffix(std::env::consts::EXE_SUFFIX)?.rsplit_once('-')?;
-        let is_usual = kinds().any(|of| of.name == kind && of.version == version);
-        (!is_usual).then(|| format!("{kind}@{version}"))
-    });
-    let packages = named().filter(|kind| matches!(kind.supply, Supply::Package(_))).flat_map(|kind| {
-        let there = package::installed(kind.name).unwrap_or_default().into_iter();
-        there.filter(|version| version != kind.version).map(|version| format!("{}@{version}", kind.name))
-    });
-    Ok(libraries.chain(workers).chain(packages).collect())
 }
 
 /// The names in a folder, sorted; none if there is no such folder.

@@ -6,7 +6,17 @@ use std::process::Command;
 
 use super::{ProvisionError, cache, names_in, python, run};
 use crate::files::write_whole;
-use crate::runtime::Package;
+
+/// A package of the Python package index, and the program that runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its name there.
+    pub name: &'static str,
+    /// What is installed beside it: names and versions.
+    pub others: &'static [(&'static str, &'static str)],
+    /// The program that runs it.
+    pub program: &'static str,
+}
 
 /// What is written last into a virtual environment.
 const READY: &str = "ready";
@@ -25,7 +35,7 @@ pub fn interpreter(kind: &str, version: &str) -> Result<[PathBuf; 2], ProvisionE
 ///
 /// # Errors
 /// If Python, its package index or the disk fails; the message says what to do.
-pub fn install_package(kind: &str, package: &Package, version: &str) -> Result<PathBuf, ProvisionError> {
+pub(super) fn install(kind: &str, package: &Package, version: &str) -> Result<PathBuf, ProvisionError> {
     let [interpreter, ready] = interpreter(kind, version)?;
     let wanted = format!("{}=={version}", package.name);
     let run = |command: &mut Command| {

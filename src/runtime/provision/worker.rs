@@ -13,7 +13,7 @@ const WORKERS: &str = "workers";
 ///
 /// # Errors
 /// If no cache directory is known.
-pub fn worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
+pub(super) fn place(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
     Ok(cache("workers")?.join(format!("{kind}-{version}{}", std::env::consts::EXE_SUFFIX)))
 }
 
@@ -21,7 +21,7 @@ pub fn worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
 ///
 /// # Errors
 /// If no cache directory is known.
-pub(super) fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
+pub(super) fn installed(kind: &str) -> Result<Vec<String>, ProvisionError> {
     let prefix = format!("{kind}-");
     let version =
         |name: &String| Some(name.strip_prefix(&prefix)?.strip_suffix(std::env::consts::EXE_SUFFIX)?.to_owned());
@@ -32,7 +32,7 @@ pub(super) fn built_workers(kind: &str) -> Result<Vec<String>, ProvisionError> {
 ///
 /// # Errors
 /// If this is no checkout, it has no such worker, or cargo fails.
-pub fn build_worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
+pub(super) fn build(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
     let failed = |reason: String| ProvisionError::Worker(kind.to_owned(), version.to_owned(), reason);
     let name = format!("{kind}-{version}");
     let manifest = Path::new(WORKERS).join(&name).join("Cargo.toml");
@@ -53,7 +53,7 @@ pub fn build_worker(kind: &str, version: &str) -> Result<PathBuf, ProvisionError
     command.args(["build", "--release", "--locked", "--manifest-path"]).arg(&manifest);
     run(command.arg("--target-dir").arg(&target), "cargo build").map_err(failed)?;
     let built = target.join("release").join(format!("{kind}-worker{}", std::env::consts::EXE_SUFFIX));
-    let worker = worker(kind, version)?;
+    let worker = place(kind, version)?;
     let io = |error| ProvisionError::Io { path: worker.clone(), error };
     let directory = worker.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(io)?;
