@@ -143,7 +143,6 @@ pub fn run(
     let most = (BLOCK * options.batch as u64).max(LEAST);
     let first = done.gaps(&(options.from..u64::MAX)).next().map_or(options.from, |gap| gap.start);
     let next = AtomicU64::new(first);
-    let shared = Mutex::new(Shared { total, checkpoint });
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let threads = options.threads.max(1);
     let quarantine: OnceLock<Quarantine> = OnceLock::new();
@@ -151,7 +150,13 @@ pub fn run(
     let (working, ended) = (Mutex::new(threads), Condvar::new());
     let reserve = Mutex::new(Duration::ZERO);
     let is_over = || stop.is_asked_in(*reserve.lock().unwrap_or_else(PoisonError::into_inner));
+    // A campaign that is resumed at its end needs no runtime.
+    let is_at_its_end = total.is_some() && (is_over() || options.cases.is_some_and(|cases| first >= cases));
+    let shared = Mutex::new(Shared { total, checkpoint });
     let work = || -> Result<(), CampaignError> {
+        if is_at_its_end {
+            return Ok(());
+        }
         let mut runtimes = match open() {
             Err(_) if stop.is_due() => return Ok(()),
             opened => opened?,

@@ -180,6 +180,24 @@ fn a_resumed_campaign_comes_to_the_same() {
 }
 
 #[test]
+fn a_campaign_that_is_resumed_at_its_end_opens_no_runtime() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Stream::new(Generator::of_the_heart(), 3, vec![]);
+    let header = || Header::new(("a test".into(), Shard::WHOLE), vec![], String::new(), vec![], false);
+    let campaign = |manner, cases, open: Opener, stop: &Stop| {
+        let mut checkpoint = Opened::open(folder.path(), manner).unwrap().start(header(), Limits::default()).unwrap();
+        run(&options(&source, Some(cases), 2), Some(&mut checkpoint), open, stop, &|_| {}).unwrap().cases
+    };
+    let in_house = || Ok(vec![planted::without_faults()?]);
+    assert_eq!(campaign(Manner::Begin, 100, &in_house, &Stop::default()), 100);
+    let none = || -> Result<Vec<Box<dyn Runtime>>, OpenError> { panic!("there is nothing to run") };
+    assert_eq!(campaign(Manner::Resume, 100, &none, &Stop::default()), 100, "all cases are run");
+    let is_due = Stop::default();
+    is_due.ask();
+    assert_eq!(campaign(Manner::Resume, 200, &none, &is_due), 100, "the time is up");
+}
+
+#[test]
 fn a_limit_within_a_block_can_be_raised() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let whole = with_checkpoint(folders[0].path(), false, 2, 1000, u64::MAX);
