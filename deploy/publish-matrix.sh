@@ -12,7 +12,7 @@ git clone --quiet --depth 1 --branch pages "$remote" "$site" 2>/dev/null || git 
 
 matrix() { cargo run --release --locked -- matrix "$@" --html "$site/index.html"; }
 before=("$site"/last/*/)
-# What another version wrote cannot be compared, and is no reason to publish nothing.
+# Results of another version cannot be compared; the page is then published without a comparison.
 if ! { [ -d "${before[0]}" ] && matrix "$@" --before "${before[@]}"; }; then matrix "$@"; fi
 
 night=$(date -u +%F)

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PINS = ROOT / "src/runtime/provision/onnxruntime.rs"
 VERSION = re.compile(r'(ONNXRUNTIME_VERSION: &str = ")([^"]+)(")')
 PLATFORM = re.compile(r'(tags: &\[)([^\]]+)(\],\s*sha256: ")([0-9a-f]{64})(")')
-# What names the release under test; what was seen of older releases stays.
+# The files that name the release under test. Statements about older releases stay.
 DOCUMENTS = [
     "README.md",
     "docs/corpus.md",

@@ -5,14 +5,14 @@ import json
 import os
 import sys
 
-# Before it is loaded: without this onnxruntime writes a device id and events to the disk.
+# Set before onnxruntime is loaded: without this it writes a device id and events to the disk.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import onnx
 import onnxruntime
 from onnx import numpy_helper
 
-# What onnxruntime says when it lacks something; everything else is a refusal.
+# Messages of onnxruntime that mean a gap; every other message is a refusal.
 GAPS = (
     "NOT_IMPLEMENTED",
     "is not currently registered or supported",

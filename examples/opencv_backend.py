@@ -7,7 +7,7 @@ from onnx.backend.base import Backend, BackendRep
 
 __version__ = cv2.__version__
 
-# What it lacks, in words of its own.
+# Messages of OpenCV that mean a gap.
 GAPS = ("Can't create layer", "Unsupported data type", "is not implemented", "not supported", "Not supported")
 
 

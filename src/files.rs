@@ -1,4 +1,4 @@
-//! Files that others read appear whole or not at all, and have checksums; commands that others paste are quoted.
+//! Writes files whole or not at all, reads texts of limited size, computes checksums, and quotes commands for a shell.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-/// A text as one word of a shell.
+/// Quotes a text as one word of a shell.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -25,10 +25,11 @@ pub fn sha256(bytes: &[u8]) -> String {
     })
 }
 
-/// The most that is read of a file that people write: more than any of them holds, and little enough to hold in memory.
+/// The largest file written by people that is read, in bytes: more than any of them holds, and little enough to hold in
+/// memory.
 const MOST: u64 = 64 << 20;
 
-/// The text of a file, unless it is too large to be meant.
+/// Reads a text file of at most 64 MiB.
 ///
 /// # Errors
 /// If it cannot be read, is too large, or is not UTF-8.
@@ -41,8 +42,8 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The next line, without its end; `None` at the end. Of a line longer than `most` bytes only the beginning is given, one
-/// byte more than that.
+/// Reads the next line, without its line end; `None` at the end of the input. Of a line longer than `most` bytes, only the
+/// first `most` + 1 bytes are given.
 ///
 /// # Errors
 /// If the input fails or is not UTF-8.
@@ -56,21 +57,21 @@ pub fn read_line(from: &mut impl BufRead, most: usize) -> io::Result<Option<Stri
         line.pop();
     } else if length > most {
         from.skip_until(b'\n')?;
-        // Cut within a character, perhaps.
+        // The cut may be inside a character.
         return Ok(Some(String::from_utf8_lossy(&line).into_owned()));
     }
     String::from_utf8(line).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Writes a file in one step, and the folders above it if they are not there.
+/// Writes a file in one step. Creates the folders above it if they are missing.
 ///
 /// # Errors
-/// If a folder or the file cannot be written; what stood there before is then unchanged.
+/// If a folder or the file cannot be written. A file that was there before is then unchanged.
 pub fn write_whole(path: &Path, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
-    // Like any other file, and not for its owner alone.
+    // With the usual permissions. Those of a temporary file are for its owner alone.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;

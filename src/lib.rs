@@ -1,19 +1,19 @@
 //! Differential testing of ONNX runtimes.
 //!
-//! The way of a case, from left to right; nothing on the right is used by anything on its left:
+//! A case passes through these modules in this order. Only `case` uses a module that is listed after it, `operator`:
 //!
-//! - A [`case::Case`] is a small graph of ONNX operators, what it is fed, and how that reaches the nodes. One comes from a
-//!   generator, a fuzzer, a line of text, or a model.
-//! - Each [`operator`] says what the specification demands of a call of it: an [`operator::Expectation`]. No result of a runtime
-//!   takes part in that.
-//! - The case as an ONNX [`model`], with its feeds, is a [`model::Job`]; a [`runtime`] does something with it in a process of its
-//!   own: a [`runtime::Execution`].
-//! - A [`verdict`] holds the one against the other, and a [`verdict::Mismatch`] says what is wrong.
-//! - A [`campaign`] does so for as many cases as there is time for.
-//! - What is wrong is minimized, distinguished from what is known, and saved: a [`finding::Finding`].
+//! - A [`case::Case`] is a small graph of ONNX operators, the tensors that it is fed, and the way in which each of them
+//!   reaches its node. Cases come from a generator, a fuzzer, a line of text, or a model.
+//! - Each [`operator`] says what the specification demands of a call: an [`operator::Expectation`]. It uses no result of a
+//!   runtime.
+//! - A case as an ONNX [`model`], with its feeds, is a [`model::Job`]. A [`runtime`] executes the job in a process of its
+//!   own. The result is a [`runtime::Execution`].
+//! - The [`verdict`] compares the execution with the expectation. A [`verdict::Mismatch`] says what is wrong.
+//! - A [`campaign`] does this for as many cases as time allows.
+//! - A mismatch is minimized and compared with the known issues. If it is new, it is saved: a [`finding::Finding`].
 //!
-//! [`network`] looks for the nodes of somebody's own model on which runtimes differ, by the same means. `docs/architecture.md` has
-//! this as a picture, and where to add what.
+//! [`network`] uses the same means to find the nodes of a user's own model on which runtimes differ. `docs/architecture.md`
+//! has all this as a picture, and says where to add what.
 
 pub mod campaign;
 pub mod case;
@@ -31,7 +31,7 @@ mod text;
 mod threads;
 pub mod verdict;
 
-/// The Rust in the book is compiled, and where it can be it is run.
+/// Compiles the Rust examples of the book, and runs those that can be run.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/runtime.md")]
 struct TheBook;

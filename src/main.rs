@@ -4,17 +4,19 @@ use std::process::ExitCode;
 
 use libmimalloc_sys::{mi_option_set_default, mi_option_t};
 
-/// Much of the work of a runtime on small models is to allocate. A runtime in a library, such as onnxruntime, takes its
-/// memory from here too.
+/// On small models, much of the work of a runtime is allocation. A runtime in a library, such as onnxruntime, takes its
+/// memory from this allocator too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long free memory is not given back to the system, in milliseconds: `mi_option_purge_delay`, as `mimalloc.h` numbers it.
+/// The number that `mimalloc.h` gives to the option `mi_option_purge_delay`: how long free memory is kept before it is
+/// returned to the system, in milliseconds.
 const PURGE_DELAY: mi_option_t = 15;
 
 fn main() -> ExitCode {
-    // What one batch gave back the next one takes, so it is never given back unless `MIMALLOC_PURGE_DELAY` says otherwise.
-    // SAFETY: there is one thread as yet.
+    // The next batch takes the memory that a batch frees, so free memory is never returned unless `MIMALLOC_PURGE_DELAY` says
+    // otherwise.
+    // SAFETY: the process has only one thread so far.
     unsafe { mi_option_set_default(PURGE_DELAY, -1) };
     // SAFETY: as above.
     unsafe { onnx_crosscheck::runtime::prepare_environment() };

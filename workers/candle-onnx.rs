@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     worker::main(&Kind { version: env!("CARGO_PKG_VERSION"), open, ..crates::CANDLE })
 }
 
-/// What messages of candle mean.
+/// The meaning of candle's messages.
 const PHRASES: &[Phrase] = {
     use Class::{Refused, Unsupported};
     &[
@@ -97,7 +97,7 @@ fn native(tensor: &Tensor) -> Result<Native, String> {
     Native::from_raw_buffer(bytes, native, &dims, &Device::Cpu).map_err(|error| error.to_string())
 }
 
-/// What candle gave. Where the model declares a type that candle holds in another one, it is in the declared type.
+/// An output of candle: in the declared type, if candle holds that type in another one and the elements fit.
 fn output(value: &Native, declared: Option<ElementType>) -> Result<Output, String> {
     let of_native = |wanted: DType| {
         ElementType::ALL.into_iter().find(|&of| native_type(of) == Some(wanted) && of != ElementType::Bool)
@@ -107,7 +107,7 @@ fn output(value: &Native, declared: Option<ElementType>) -> Result<Output, Strin
     let mut bytes = Vec::new();
     value.write_bytes(&mut bytes).map_err(|error| error.to_string())?;
     let tensor = |element_type, bytes: Vec<u8>| Tensor::from_packed(element_type, dims.clone(), bytes);
-    // Of numbers other than 0 and 1 there is no tensor of bool.
+    // A tensor of bool holds 0 and 1 only.
     let in_declared = match (native, declared) {
         (ElementType::Uint8, Some(ElementType::Bool)) => tensor(ElementType::Bool, bytes.clone()).ok(),
         (ElementType::Int64, Some(ElementType::Int32)) => {

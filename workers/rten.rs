@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     worker::main(&Kind { version: env!("CARGO_PKG_VERSION"), open, ..crates::RTEN })
 }
 
-/// What messages of rten mean.
+/// The meaning of rten's messages.
 const PHRASES: &[Phrase] = {
     use Class::{Refused, Unsupported};
     &[
@@ -36,7 +36,7 @@ const PHRASES: &[Phrase] = {
 struct Rten {
     id: RuntimeId,
     options: ModelOptions,
-    /// One thread, as every runtime here.
+    /// One thread, as for every runtime here.
     run: RunOptions,
 }
 
@@ -84,7 +84,7 @@ impl Rten {
     }
 }
 
-/// A value of rten with the same elements. What would change by that has none.
+/// A value of rten with the same elements; an error if an element would change.
 fn native(tensor: &Tensor) -> Result<Value, String> {
     let lacking = || format!("no tensor of {} holds these elements", tensor.element_type());
     let dims: Vec<usize> =
@@ -113,7 +113,7 @@ fn native(tensor: &Tensor) -> Result<Value, String> {
     }
 }
 
-/// What rten gave. Where the model declares a type that rten holds in another one, it is in the declared type.
+/// An output of rten: in the declared type, if rten holds that type in another one and the elements fit.
 fn output(value: &Value, declared: Option<ElementType>) -> Result<Output, String> {
     use ElementType::{Bool, Double, Float, Int8, Int32, Int64, Uint8};
     let (native, bits): (_, Vec<u128>) = match value {
@@ -135,6 +135,6 @@ fn output(value: &Value, declared: Option<ElementType>) -> Result<Output, String
         (Int32, Some(Bool)) => tensor(Bool, bits.clone()),
         _ => tensor(native, bits.clone()),
     };
-    // Of numbers other than 0 and 1 there is no tensor of bool.
+    // A tensor of bool holds 0 and 1 only.
     in_declared.or_else(|_| tensor(native, bits)).map(Output::new).map_err(|error| error.to_string())
 }

@@ -1,8 +1,8 @@
-//! The worker of one release of tract: the code that drives the release under test, linked with another.
+//! The worker of one release of tract: the code that drives the release under test, linked with another release.
 
 use std::process::ExitCode;
 
-// What the code of the runtime kind sees around it where it is at home.
+// `src/runtime/tract.rs` refers to these by `super::` and `crate::`.
 use onnx_crosscheck::runtime::*;
 use onnx_crosscheck::{model, tensor};
 

@@ -1,7 +1,7 @@
-//! Batches: cases that a runtime is given in one job, since it is likely to answer them. A batch is one model that is run with
-//! what each of its cases feeds, or one model with a node for each case, run once.
+//! Batches: several cases in one job, chosen because a runtime is likely to answer them. A batch is one model that is run
+//! once for each case, with the feeds of that case, or one model with the nodes of all its cases, which is run once.
 //!
-//! What is put together is a guess. It decides what a campaign costs, and nothing that it finds.
+//! The choice of the cases is a guess. It affects the cost of a campaign, but not its findings.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -19,20 +19,20 @@ use crate::runtime::{Declaration, Execution, Gap, Outcome, Rewriting};
 use crate::tensor::ElementType;
 use crate::verdict::Discrepancy;
 
-/// The most elements that an operand of a case in a batch has: beyond that, copying them is all that takes time.
+/// The most elements that an operand of a case in a batch may have. With more, almost all of the time goes to copying them.
 const MOST_ELEMENTS: usize = 4096;
 
-/// How often something has to be answered for every time that it was not, before it is put into a batch: one case that is
-/// not answered costs its batch several runs more.
+/// An aspect needs more than this many answers for each missing answer before its cases are put into batches. One case
+/// without an answer costs its batch several more runs.
 const LIKELY: u32 = 50;
 
-/// A case that may be put into a batch, with what is needed for that at most once.
+/// A case that may be put into a batch, with the data that this needs. The data is computed at most once.
 pub(super) struct Member<'a> {
     pub(super) generated: &'a Generated,
-    /// The place of the first case that has the same model.
+    /// The index of the first case that has the same model.
     model: usize,
     suspect: Suspect<'a>,
-    /// The model's.
+    /// The case as a part of a model.
     part: OnceCell<Part>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Member<'a> {
         Member { generated, model, suspect: Suspect::new(&generated.case), part: OnceCell::new() }
     }
 
-    /// The case, as it is compared with what ended a process.
+    /// The case, in the form that is compared with cases that ended a process.
     pub(super) fn suspect(&self) -> &Suspect<'a> {
         &self.suspect
     }
@@ -59,8 +59,8 @@ fn part(Generated { case, tensors, .. }: &Generated, prefix: &str) -> Part {
     Part::new(case, tensors, prefix)
 }
 
-/// Cases with what tells which of them have the same model. Only a case with the same nodes in the same wirings may have it,
-/// and only the last such case is looked at.
+/// Makes members of cases, and finds out which of them have the same model. The same model takes the same opset, nodes and
+/// wirings. A case is compared only with the last model that has these.
 pub(super) fn members(cases: &[Generated]) -> Vec<Member<'_>> {
     type Graph<'c> = (u8, &'c [Node], SmallVec<[Wiring; 2]>);
     let mut last: HashMap<Graph, usize> = HashMap::new();
@@ -82,12 +82,12 @@ pub(super) fn members(cases: &[Generated]) -> Vec<Member<'_>> {
     members
 }
 
-/// Cases in one job, by their places.
+/// Cases in one job, by their indices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Batch {
-    /// The cases have one model, and are its runs; a case alone is one run.
+    /// All cases have the same model, and each is one run of it. A case alone is one run.
     Runs(Vec<usize>),
-    /// The cases are independent nodes of one model, which is run once.
+    /// The cases are independent parts of one model, which is run once.
     Nodes(Vec<usize>),
 }
 
@@ -96,7 +96,7 @@ impl Batch {
         Batch::Runs(vec![case])
     }
 
-    /// Several cases in one model: as runs, if each of them has that model.
+    /// Puts cases into one model: as its runs if all of them have the same model, else as its nodes.
     pub(super) fn of(cases: Vec<usize>, members: &[Member]) -> Batch {
         let is_one_model = cases.iter().all(|&case| members[case].model == members[cases[0]].model);
         if is_one_model { Batch::Runs(cases) } else { Batch::Nodes(cases) }
@@ -115,7 +115,7 @@ impl Batch {
     pub(super) fn job(&self, members: &[Member]) -> Job {
         let tensors = |case: usize| &members[case].generated.tensors;
         match self {
-            // Its session may have been run before.
+            // The case may have earlier runs in the same session.
             Batch::Runs(cases) if cases.len() == 1 => {
                 let Generated { case, tensors, .. } = members[cases[0]].generated;
                 model::job(case, tensors)
@@ -136,8 +136,8 @@ impl Batch {
     }
 }
 
-/// The execution of each of several parts of a model, which have so many outputs; the execution of the model if its outputs are
-/// not as many as theirs, or something is said of the model as a whole.
+/// Divides the execution of a model among its parts, which have these numbers of outputs. The execution is given back as it
+/// is if it is no answer, if it has another number of outputs, or if the rewriting of the model has a fault.
 pub(super) fn by_node(execution: Execution, outputs: &[usize]) -> Result<Vec<Execution>, Execution> {
     let all: usize = outputs.iter().sum();
     match execution {
@@ -160,42 +160,43 @@ pub(super) fn by_node(execution: Execution, outputs: &[usize]) -> Result<Vec<Exe
     }
 }
 
-/// Learns which runtime is likely to answer which case.
+/// Learns which cases each runtime is likely to answer.
 #[derive(Debug)]
 pub(super) struct Guess<'a> {
-    /// How many nodes a model has, at most.
+    /// The most cases that one model has as its nodes.
     most: usize,
     /// Defects that may keep a runtime from answering.
     expected: &'a [Trigger],
-    /// Whatever was met that may decide whether a runtime answers; it is named by its place here.
+    /// The aspects of all cases so far. Elsewhere an aspect is named by its index in this set.
     aspects: IndexSet<Aspect>,
-    /// By runtime: what is known of each aspect.
+    /// For each runtime, the counts of each aspect.
     experience: Vec<Vec<Seen>>,
 }
 
-/// How often something was answered, and how often it prevented an answer.
+/// How many cases with an aspect were answered, and how often the aspect prevented an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     answered: u32,
     lacking: u32,
 }
 
-/// What may decide whether a runtime can answer a case.
+/// An aspect of a case that may decide whether a runtime can answer the case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Aspect {
     Versions(Versions),
-    /// Of a source, by the operator that takes it and its version.
+    /// The element type of a source that a node takes as its first input, with the operator of the node and its version.
     Type(OperatorName, u8, ElementType),
-    /// Of each source, the nodes, and the rule that leaves the case open.
+    /// The operator of the case (or [`GRAPH`](crate::operator::GRAPH)), the wiring of each source, and the rule that leaves
+    /// the case open.
     Wiring(OperatorName, Vec<Wiring>, Option<Rule>),
-    /// A known defect that it has all features of, by its place.
+    /// A known defect, by its index. The case has all of its features.
     Defect(usize),
 }
 
-/// The aspects of a case, by their places; `None` if it is always alone.
+/// The aspects of a case, by their indices; `None` if the case is always run alone.
 pub(super) type Aspects = Option<SmallVec<[usize; 4]>>;
 
-/// Discrepancies of a runtime that gives no answer.
+/// Discrepancies in which a runtime gives no answer.
 const KEEPS_FROM_ANSWERING: [Discrepancy; 5] =
     [Discrepancy::Crash, Discrepancy::Exhaustion, Discrepancy::Garbage, Discrepancy::Panic, Discrepancy::RefusesValid];
 
@@ -225,7 +226,7 @@ impl Aspect {
         Some(own.into_iter().chain(types).chain(defects).collect())
     }
 
-    /// Whether this is what an outcome comes from that is no answer.
+    /// Whether this aspect can be the reason for an outcome that is not an answer.
     fn is_behind(&self, outcome: &Outcome) -> bool {
         match outcome {
             Outcome::Unsupported(Gap::Opset | Gap::Ir) => matches!(self, Aspect::Versions(_)),
@@ -239,17 +240,18 @@ impl Aspect {
 }
 
 impl<'a> Guess<'a> {
-    /// Of models of at most so many nodes. `expected` are defects that may keep a runtime from answering.
+    /// `most` is the most cases that one model has as its nodes. `expected` are defects that may keep a runtime from
+    /// answering.
     pub(super) fn new(most: usize, expected: &'a [Trigger]) -> Guess<'a> {
         Guess { most, expected, aspects: IndexSet::new(), experience: vec![] }
     }
 
-    /// Whether a case may be executed otherwise than alone.
+    /// Whether cases may be put into batches.
     pub(super) fn puts_together(&self) -> bool {
         self.most > 1
     }
 
-    /// What decides whether a runtime answers a case.
+    /// Finds the aspects of a case, and remembers the new ones.
     pub(super) fn aspects(&mut self, member: &Member) -> Aspects {
         let is_small = || member.generated.tensors.iter().all(|tensor| tensor.len() <= MOST_ELEMENTS);
         let may_be_answered = !matches!(member.generated.expectation, Expectation::Reject { .. });
@@ -257,7 +259,7 @@ impl<'a> Guess<'a> {
         Some(all??.into_iter().map(|aspect| self.aspects.insert_full(aspect).0).collect())
     }
 
-    /// Learns what a runtime, by its place, did with a case of these aspects.
+    /// Counts the outcome of a case with these aspects on a runtime, which is given by its index.
     pub(super) fn learn(&mut self, runtime: usize, aspects: &Aspects, outcome: &Outcome) {
         if self.experience.len() <= runtime {
             self.experience.resize(runtime + 1, vec![]);
@@ -272,8 +274,9 @@ impl<'a> Guess<'a> {
         }
     }
 
-    /// Batches of cases, by their places: those of one model, and those with a model of their own that a runtime is likely to
-    /// answer, with others of the same versions. A defect that is expected of another release says nothing of a runtime.
+    /// Puts cases, given by their indices, into batches. The cases of one model are one batch. A case with a model of its own
+    /// that the runtime is likely to answer is put together with others of the same opset and IR version. An expected defect
+    /// counts only for the release that has it.
     pub(super) fn batches(
         &self,
         (runtime, release): (usize, &str),
@@ -303,7 +306,7 @@ impl<'a> Guess<'a> {
             if is_likely && cases.len() == 1 {
                 single.entry(Versions::of(&members[model].generated.case)).or_default().extend(cases);
             } else {
-                // For half of the cases that have the model of one graph, it is loaded again.
+                // Half of the cases of a graph are run alone, so that its model is loaded again for each of them.
                 let is_graph = members[model].generated.case.nodes.len() > 1;
                 let again = if is_graph { cases.len().div_ceil(2) } else { cases.len() };
                 batches.extend(cases[again..].iter().map(|&case| Batch::alone(case)));

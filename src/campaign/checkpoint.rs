@@ -1,7 +1,7 @@
-//! The checkpoint of a campaign: what was counted so far, on disk, so that a campaign that was killed can go on.
+//! The checkpoint of a campaign: its counts so far, on disk, so that a campaign that was killed can be resumed.
 //!
-//! It is one file, and is written as a whole. Cases that were counted after it was written are run again by whoever resumes
-//! the campaign, with the same result. A folder into which campaigns were merged has them side by side in the file.
+//! It is one file, which is written as a whole. When the campaign is resumed, the cases that were counted after the last
+//! write are run again, with the same result. If campaigns were merged into a folder, the file holds them side by side.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -21,56 +21,59 @@ use crate::runtime::RuntimeId;
 /// The file in the folder of a campaign.
 const FILE: &str = "checkpoint.json";
 
-/// The file beside it that is written first, and then takes its place. A kill may leave it there until the next time.
+/// The checkpoint is first written to this file, which then replaces the old one. A kill may leave it there until the next
+/// write.
 const NEW: &str = "checkpoint.json.new";
 
-/// The file beside it that is locked by whoever writes it: a lock on the file itself would end when that is replaced.
+/// The process that writes the checkpoint locks this file. A lock on the checkpoint itself would end when the file is
+/// replaced.
 const LOCK: &str = "checkpoint.lock";
 
-/// What stands before the checksum of the campaigns, with the number of this format, and what stands between the two.
+/// The text before the checksum of the campaigns, with the number of this format, and the text between checksum and
+/// campaigns.
 const HEAD: (&str, &str) = (r#"{"format":2,"sha256":""#, r#"","campaigns":"#);
 
-/// At least so long after the file was written it is written again.
+/// The least time between two writes of the file.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The same, where mismatches of a new kind are to be recorded.
+/// The same, if mismatches of a new kind are to be saved.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
 
-/// The pause is at least so many times as long as it took to write the file.
+/// The pause is at least this many times as long as the last write.
 const SHARE: u32 = 50;
 
-/// What a campaign is. What is not in it does not change the counts.
+/// The settings that define a campaign. Other settings do not change the counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the program that wrote it.
     pub(super) program: String,
-    /// Where the cases come from, in words of the caller's own.
+    /// The source of the cases, as the caller describes it.
     pub source: Value,
-    /// Which of these cases they are. Cases are counted within it.
+    /// The shard of the source. The numbers of cases count within the shard.
     pub shard: Shard,
     pub runtimes: Vec<RuntimeId>,
     /// The checksum of the known issues.
     pub ledger: String,
-    /// The known issue that each trigger on these runtimes is of.
+    /// The known issue of each trigger on these runtimes.
     pub triggers: Vec<String>,
     pub ignore_known: bool,
 }
 
-/// When a campaign is to end, whichever comes first.
+/// The limits of a campaign, which ends at the first that it reaches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     pub cases: Option<u64>,
     pub time: Option<Duration>,
 }
 
-/// What is to be done about the campaign that is in the folder already.
+/// How to treat a campaign that is already in the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// It is overwritten if its campaign was brought to its end.
+    /// Overwrite it if it was run to its end.
     Begin,
-    /// It is overwritten.
+    /// Overwrite it.
     Restart,
-    /// It is gone on with.
+    /// Resume it.
     Resume,
 }
 
@@ -106,11 +109,11 @@ pub enum CheckpointError {
     Write { path: PathBuf, error: io::Error },
 }
 
-/// What the checkpoint of a campaign holds.
+/// The contents of the checkpoint of a campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Saved {
     pub header: Header,
-    /// Those that were asked for last.
+    /// The limits that were given last.
     pub limits: Limits,
     /// The cases that were counted.
     pub(super) cases: Ranges,
@@ -118,7 +121,7 @@ pub struct Saved {
     pub(super) has_ended: bool,
 }
 
-/// The checkpoint in a folder that nobody else can use, not yet written to.
+/// The checkpoint in a locked folder, not yet written to.
 #[derive(Debug)]
 pub struct Opened {
     folder: PathBuf,
@@ -126,7 +129,7 @@ pub struct Opened {
     saved: Option<Saved>,
 }
 
-/// The checkpoint of a campaign that is run.
+/// The checkpoint of a running campaign.
 #[derive(Debug)]
 pub struct Checkpoint {
     folder: PathBuf,
@@ -135,7 +138,7 @@ pub struct Checkpoint {
     saved: Saved,
     /// Whether mismatches of a new kind are not yet written.
     is_urgent: bool,
-    /// When the file was written, and how long that took.
+    /// When the file was last written, and how long that took.
     written: Instant,
     took: Duration,
 }
@@ -155,12 +158,12 @@ impl Header {
         Header { program, source, shard, runtimes, ledger, triggers, ignore_known }
     }
 
-    /// The header of a campaign that is this one in all but its cases, which are those of another.
+    /// This header with the source and the shard of another.
     pub(super) fn with_cases_of(&self, other: &Header) -> Header {
         Header { source: other.source.clone(), shard: other.shard, ..self.clone() }
     }
 
-    /// What another has otherwise, in words; empty if nothing.
+    /// The differences between two headers, in words; empty if there are none.
     pub(super) fn differences(&self, other: &Header) -> String {
         let runtimes = |header: &Header| {
             let names: Vec<String> = header.runtimes.iter().map(RuntimeId::with_version).collect();
@@ -185,7 +188,7 @@ impl Header {
 }
 
 impl Saved {
-    /// How long the campaign took so far.
+    /// How long the campaign has run so far.
     pub fn elapsed(&self) -> Duration {
         self.statistics.elapsed
     }
@@ -213,10 +216,10 @@ fn parse(bytes: &[u8]) -> Result<Vec<Saved>, String> {
     serde_json::from_str(campaigns).map_err(|error| error.to_string())
 }
 
-/// Writes campaigns into a folder that is locked, in place of those that are there.
+/// Replaces the campaigns in a locked folder.
 ///
 /// # Errors
-/// If the file cannot be written; what stood there before is then unchanged.
+/// If the file cannot be written. The old file is then unchanged.
 pub(super) fn write(folder: &Path, campaigns: &[Saved]) -> Result<(), CheckpointError> {
     let (path, new) = (folder.join(FILE), folder.join(NEW));
     let write = || {
@@ -230,10 +233,10 @@ pub(super) fn write(folder: &Path, campaigns: &[Saved]) -> Result<(), Checkpoint
     write().map_err(|error| CheckpointError::Write { path, error })
 }
 
-/// Keeps all others from writing campaigns into a folder, as long as the file is open.
+/// Locks a folder. Nobody else can write campaigns into it as long as the returned file is open.
 ///
 /// # Errors
-/// If somebody else does that, or if the folder cannot be written to.
+/// If the folder is already locked, or cannot be written to.
 pub(super) fn lock(folder: &Path) -> Result<File, CheckpointError> {
     let path = folder.join(LOCK);
     let open = || fs::create_dir_all(folder).and_then(|()| File::create(&path));
@@ -245,10 +248,10 @@ pub(super) fn lock(folder: &Path) -> Result<File, CheckpointError> {
 }
 
 impl Opened {
-    /// Opens the checkpoint in the folder of a campaign, and reads it if that is the manner.
+    /// Locks the folder of a campaign and opens its checkpoint. It is read unless the manner is [`Manner::Restart`].
     ///
     /// # Errors
-    /// If another campaign has it, if it is damaged, or if it holds what the manner does not go with.
+    /// If another campaign uses the folder, if the checkpoint is damaged, or if its contents do not allow the manner.
     pub fn open(folder: &Path, manner: Manner) -> Result<Opened, CheckpointError> {
         let resumes = manner == Manner::Resume;
         if resumes && !folder.join(FILE).exists() {
@@ -265,12 +268,12 @@ impl Opened {
         }
     }
 
-    /// What there is to go on with.
+    /// The campaign to resume, if there is one.
     pub fn saved(&self) -> Option<&Saved> {
         self.saved.as_ref()
     }
 
-    /// Begins a campaign, or goes on with it, and writes that.
+    /// Begins or resumes a campaign, and writes the checkpoint.
     ///
     /// # Errors
     /// If the folder holds another campaign, or cannot be written to.
@@ -299,13 +302,13 @@ impl Checkpoint {
         &self.saved.cases
     }
 
-    /// What was counted of them when the checkpoint was written last.
+    /// The counts of these cases at the last write of the checkpoint.
     pub fn counted(&self) -> &Statistics {
         &self.saved.statistics
     }
 
-    /// Takes in that some cases were counted as well: `total` is what was counted of all of them, `is_urgent` whether there
-    /// are mismatches of a new kind. The file is written if its time has come.
+    /// Adds cases that were counted. `total` has the counts of all cases, and `is_urgent` tells whether there are mismatches
+    /// of a new kind. The file is written if the pause since the last write is over.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -315,7 +318,7 @@ impl Checkpoint {
         if self.written.elapsed() < pause(self.is_urgent, self.took) { Ok(()) } else { self.save(total) }
     }
 
-    /// Writes the file, with what was counted of all cases that were taken in.
+    /// Writes the file, with the counts of all cases so far.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -324,8 +327,8 @@ impl Checkpoint {
         self.write()
     }
 
-    /// Writes the CPU time that the campaign took since it was begun or gone on with, the time now since 1970-01-01, and whether it was
-    /// brought to its end.
+    /// Writes the CPU time since the campaign was begun or resumed, the current time since 1970-01-01, and whether the
+    /// campaign was run to its end.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -344,7 +347,7 @@ impl Checkpoint {
     }
 }
 
-/// How long the file is left alone after it was written, which took so long.
+/// The pause after a write of the file that took this long.
 fn pause(is_urgent: bool, took: Duration) -> Duration {
     (if is_urgent { SHORT_PAUSE } else { PAUSE }).max(took * SHARE)
 }

@@ -1,5 +1,5 @@
-//! Which part of the input space was reached: each cell (operator version and element type), each rule in each wiring, and
-//! what graphs are made of, by runtime.
+//! The part of the input space that each runtime reached: each cell (operator version and element type), each rule in each
+//! wiring, and the parts that graphs are made of.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,33 +16,33 @@ use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Judgement, Severity, sentences};
 
-/// What was reached, counted while a campaign runs.
+/// The coverage of a campaign, counted while it runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Coverage {
     #[serde(with = "Pairs")]
     cells: BTreeMap<Cell, Reached>,
     #[serde(with = "Pairs")]
     rules: BTreeMap<(Option<Rule>, usize), Row>,
-    /// Patterns and declarations: each graph has one at least.
+    /// The patterns and declarations. Each graph has at least one.
     #[serde(with = "Pairs")]
     graphs: BTreeMap<Part, Reached>,
-    /// Of these there are a thousand.
+    /// There are a thousand edges, so only their counts are kept.
     #[serde(with = "Pairs")]
     edges: BTreeMap<Part, Row>,
 }
 
-/// Something that graphs are made of.
+/// A part that graphs are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Part {
     /// A pattern, by its id.
     Pattern(#[serde(deserialize_with = "pattern::read_id")] PatternId),
-    /// What is declared of a value that another node takes.
+    /// A value that another node takes, by what the graph declares of it.
     Between(Shown),
-    /// A source is a graph output as well.
+    /// A source that is also a graph output.
     Passed,
-    /// Two nodes are the same.
+    /// Two identical nodes.
     Twins,
-    /// A node takes what another gives. A variadic input is one place.
+    /// A node takes an output of another node. All values of a variadic input count as one input.
     Edge {
         #[serde(deserialize_with = "operator::read_name")]
         giver: OperatorName,
@@ -53,7 +53,7 @@ enum Part {
 }
 
 impl Part {
-    /// Those that a campaign of all operators is to reach.
+    /// The parts that a campaign of all operators should reach.
     fn all() -> impl Iterator<Item = Part> {
         let between = Shown::all().map(Part::Between);
         let takers =
@@ -65,7 +65,7 @@ impl Part {
         patterns.chain(between).chain([Part::Passed, Part::Twins]).chain(edges)
     }
 
-    /// Those of a graph, each once.
+    /// The parts of a graph, each once.
     fn of(case: &Case) -> BTreeSet<Part> {
         let mut parts: BTreeSet<Part> =
             PATTERNS.iter().filter(|pattern| pattern.is_in(case)).map(|pattern| Part::Pattern(pattern.id)).collect();
@@ -86,7 +86,7 @@ impl Part {
         parts
     }
 
-    /// What kind of part it is, for people.
+    /// The kind of the part, in words.
     fn kind(self) -> &'static str {
         match self {
             Part::Pattern(_) => "pattern",
@@ -117,78 +117,80 @@ struct Cell {
     element_type: ElementType,
 }
 
-/// The cases of a cell, or with a part of graphs.
+/// The counts and samples of a cell, or of a part of graphs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reached {
     runtimes: Row,
     /// The shortest case.
     sample: String,
-    /// What went wrong, each with the shortest case.
+    /// The mismatches, each with the shortest case that shows it.
     #[serde(with = "Pairs")]
     wrong: BTreeMap<Wrong, String>,
 }
 
-/// What a runtime does wrong.
+/// One kind of mismatch of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Wrong {
-    /// The place of the runtime.
+    /// The index of the runtime.
     runtime: usize,
     discrepancies: Vec<Discrepancy>,
-    /// The place of the known defect that explains it.
+    /// The index of the known defect that explains the mismatch.
     known: Option<usize>,
 }
 
-/// What a runtime did with some cases: each is counted in one of these, and again if it was answered.
+/// The results of a runtime for some cases. Each case is counted in one of these fields, and again in `answered` if it was
+/// answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Answered, and the answer is the one that the specification demands.
+    /// Answered with the answer that the specification demands.
     pub agreed: u64,
     /// Refused, as the specification demands.
     pub refused: u64,
     /// Answered or refused in a way that the specification leaves open.
     pub tolerated: u64,
-    /// Failed in words that no table knows, where a refusal is right or left open.
+    /// Failed with a message that is in no table, where the specification demands or allows a refusal.
     pub unclassified: u64,
-    /// Wrong in nothing but what the runtime does so by design.
+    /// Wrong only in ways that are by design of the runtime.
     pub by_design: u64,
     pub wrong: u64,
     pub unsupported: u64,
-    /// Not run: this says nothing of what the runtime supports.
+    /// Not run. Such a case does not show what the runtime supports.
     pub not_run: u64,
-    /// Cases that were answered: whether the runtime has what they need is certain only then.
+    /// Answered in any way. Only an answer shows for certain that the runtime has what the case needs.
     pub answered: u64,
 }
 
-/// What some cases are a part of.
+/// The kind of the cases that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Cases that have to be answered, for all that is said of them: those of an operator version and an element type, or
-    /// the valid ones of a wiring.
+    /// Cases that count as supported only if one of them is answered: those of an operator version and an element type, or
+    /// the valid cases of a wiring.
     Answers,
-    /// Cases that break a rule or that a rule leaves open: a refusal is a result.
+    /// Cases that break a rule or that a rule leaves open. A refusal is a result too.
     Rule,
 }
 
-/// What is shown of a runtime and some cases, or of all runtimes under test together. The first says most: it is what
-/// is shown of several runtimes if it holds of one of them.
+/// The state of some cases on a runtime, or on all runtimes under test together. The states are ordered by importance:
+/// several runtimes together have the first state that one of them has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// A case was wrong, whatever the others were.
+    /// At least one case was wrong.
     Wrong,
-    /// A case was answered as the specification demands; of a rule, also refused as it demands.
+    /// A case was answered as the specification demands. For a rule, a case that was refused as the specification demands
+    /// counts too.
     Agreed,
-    /// Nothing was wrong but what the runtime does so by design.
+    /// Some cases were wrong, but only in ways that are by design of the runtime.
     ByDesign,
-    /// What is left open, and nothing that is not.
+    /// A result that the specification leaves open, and none of the above.
     Tolerated,
-    /// A failure in words that no table knows.
+    /// A failure with a message that is in no table.
     Unclassified,
-    /// Nothing but right refusals of broken cases: no valid case was run.
+    /// Only right refusals of invalid cases. No valid case was run.
     Refused,
     /// No case was run.
     NotRun,
     Unsupported,
-    /// None of several runtimes supports it.
+    /// None of the runtimes under test supports it.
     UnsupportedByAll,
     /// There was no case.
     NotReached,
@@ -208,13 +210,13 @@ impl State {
         State::NotReached,
     ];
 
-    /// The state of several runtimes, from that of each; `None` if there are none.
+    /// The state of several runtimes together, from the state of each; `None` if there are no runtimes.
     fn together(states: impl Iterator<Item = State>) -> Option<State> {
         states.min().map(|state| if state == State::Unsupported { State::UnsupportedByAll } else { state })
     }
 }
 
-/// What each runtime did with some cases, written as bare numbers: there are thousands of them.
+/// The counts of each runtime for some cases. They are written as bare numbers, because there are thousands of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Vec<[u64; 9]>", into = "Vec<[u64; 9]>")]
 struct Row(Vec<Counts>);
@@ -245,7 +247,7 @@ impl From<Row> for Vec<[u64; 9]> {
 }
 
 impl Counts {
-    /// All of them, in their order.
+    /// All counts, in the order of the fields.
     pub fn numbers(self) -> [u64; 9] {
         let Counts { agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered } =
             self;
@@ -257,7 +259,7 @@ impl Counts {
         cases.iter().sum()
     }
 
-    /// What is shown of these cases: the first row of the table that holds.
+    /// The state of these cases, from the first row of the table whose condition holds.
     pub fn state(self, of: Subject) -> State {
         let is_rule = of == Subject::Rule;
         let is_supported = is_rule || self.answered > 0;
@@ -305,8 +307,8 @@ impl Counts {
 }
 
 impl Coverage {
-    /// Counts a case. By runtime, `faults` says what is wrong and which known defect explains it, and `by_design` whether nothing is
-    /// wrong but what it does so by design.
+    /// Counts a case. For each runtime, `faults` has the mismatches, each with the known defect that explains it, and
+    /// `by_design` tells whether the case is wrong only in ways that are by design.
     pub(super) fn count(
         &mut self,
         generated: &Generated,
@@ -372,7 +374,8 @@ impl Coverage {
         add_all(&mut self.edges, part.edges, |mine, theirs| mine.add(&theirs));
     }
 
-    /// The coverage as it is saved: every cell and every rule there is, reached or not. `known` names the known defects.
+    /// The coverage as it is saved, with every cell and every rule, reached or not. `known` has the names of the known
+    /// defects.
     pub fn report(&self, ids: &[RuntimeId], known: &[String]) -> CoverageReport {
         let none = || vec![Counts::default(); ids.len()];
         let counts = |reached: Option<&Reached>| reached.map_or_else(none, |reached| reached.runtimes.0.clone());
@@ -467,15 +470,16 @@ impl Row {
     }
 }
 
-/// The text of a case. No more of it is written than tells whether it is short, since that is asked of every case.
+/// The text of a case, which is compared with the shortest text so far. This is done for every case, so the text is written
+/// only as far as the comparison needs it.
 struct Text<'a> {
     case: &'a Case,
-    /// It is longer than so many bytes.
+    /// The text is longer than this number of bytes.
     exceeds: usize,
 }
 
 impl Text<'_> {
-    /// Puts it in place of one that is longer, or that is as long and comes later in the alphabet.
+    /// Replaces `shortest` if it is longer than the text, or if it is as long and comes later in the alphabet.
     fn replace_longer(&mut self, shortest: &mut String) {
         if shortest.len() <= self.exceeds {
             return;
@@ -491,7 +495,7 @@ impl Text<'_> {
     }
 }
 
-/// Room for so many bytes of text, which is not stored.
+/// A writer that takes this number of bytes and stores none of them.
 struct Room(usize);
 
 impl fmt::Write for Room {
@@ -501,26 +505,27 @@ impl fmt::Write for Room {
     }
 }
 
-/// Whether a case is shorter than another, or comes first in the alphabet of equally long ones.
+/// Whether a case is shorter than another, or as long and earlier in the alphabet.
 fn is_shorter(case: &str, than: &str) -> bool {
     (case.len(), case) < (than.len(), than)
 }
 
-/// The kind of part that a pair of nodes is.
+/// The kind of a part that is an edge.
 const EDGE: &str = "edge";
 
-/// Stands in place of a rule for the cases that break none.
+/// Takes the place of a rule for the valid cases.
 const VALID: &str = "valid";
 
-/// What a campaign reached, as it is saved and shown.
+/// The coverage of a campaign, as it is saved and shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoverageReport {
     pub runtimes: Vec<RuntimeId>,
     /// All cells, by operator, version and type.
     pub cells: Vec<CellReport>,
-    /// All rules in all wirings; `valid` stands first.
+    /// All rules in all wirings; `valid` comes first.
     pub rules: Vec<RuleReport>,
-    /// What graphs are made of: patterns, declarations and edges. Those of arithmetic stand there only where they were reached.
+    /// The parts that graphs are made of: patterns, declarations and edges. Edges with an arithmetic operator are listed only
+    /// if they were reached.
     pub graphs: Vec<GraphReport>,
 }
 
@@ -536,15 +541,15 @@ pub struct CellReport {
     pub wrong: Vec<WrongReport>,
 }
 
-/// What a runtime does wrong in some cases.
+/// One kind of mismatch of a runtime in some cases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongReport {
-    /// The place of the runtime.
+    /// The index of the runtime.
     pub runtime: usize,
     pub severity: Severity,
-    /// In a sentence, of which the runtime is the subject.
+    /// The mismatch in words that follow the name of the runtime.
     pub what: String,
-    /// The variant of a known issue that explains it.
+    /// The variant of a known issue that explains the mismatch.
     pub known: Option<String>,
     /// The shortest case.
     pub case: String,
@@ -563,23 +568,23 @@ pub struct RuleReport {
 pub struct GraphReport {
     /// `pattern`, `declaration` or `edge`.
     pub kind: String,
-    /// Of an edge such as `Reshape.1<Concat`: the input of a node, and the operator that gives it.
+    /// An edge is named by the input of a node and the operator that gives it, such as `Reshape.1<Concat`.
     pub name: String,
     /// A graph counts in each part that it has.
     pub runtimes: Vec<Counts>,
-    /// The shortest case; none of an edge.
+    /// The shortest case; `None` for an edge.
     pub sample: Option<String>,
-    /// Nothing of an edge: what is wrong there is so in a declaration too.
+    /// Empty for an edge, because its mismatches are also listed under a declaration.
     pub wrong: Vec<WrongReport>,
 }
 
 impl GraphReport {
-    /// Whether it is a pair of nodes, and no pattern or declaration.
+    /// Whether this part is an edge, and no pattern or declaration.
     pub fn is_edge(&self) -> bool {
         self.kind == EDGE
     }
 
-    /// Graphs that were generated: each runtime counts all of them.
+    /// The number of generated graphs. Each runtime counts all of them.
     pub fn cases(&self) -> u64 {
         cases(&self.runtimes)
     }
@@ -590,7 +595,7 @@ impl CellReport {
         format!("{}-{} {}", self.operator, self.version, self.element_type)
     }
 
-    /// Cases that were generated: each runtime counts all of them.
+    /// The number of generated cases. Each runtime counts all of them.
     pub fn cases(&self) -> u64 {
         cases(&self.runtimes)
     }
@@ -601,19 +606,19 @@ impl RuleReport {
         format!("{}, {}", self.rule, self.wiring)
     }
 
-    /// What its cases are a part of.
+    /// The kind of its cases.
     pub fn subject(&self) -> Subject {
         if self.rule == VALID { Subject::Answers } else { Subject::Rule }
     }
 }
 
 impl CoverageReport {
-    /// The places of the runtimes under test.
+    /// The indices of the runtimes under test.
     pub fn under_test(&self) -> impl Iterator<Item = usize> {
         self.runtimes.iter().enumerate().filter(|(_, id)| id.is_under_test()).map(|(place, _)| place)
     }
 
-    /// What is shown of one runtime, by its place, or else of all under test together. The counts are those of every
+    /// The state of one runtime, given by its index, or of all runtimes under test together. `counts` are those of every
     /// runtime for the same cases.
     pub fn state(&self, runtime: Option<usize>, counts: &[Counts], of: Subject) -> State {
         if let Some(place) = runtime {
@@ -624,7 +629,7 @@ impl CoverageReport {
     }
 }
 
-/// Cases that were generated: each runtime counts all of them.
+/// The number of generated cases. Each runtime counts all of them.
 fn cases(runtimes: &[Counts]) -> u64 {
     runtimes.iter().map(|counts| counts.total()).max().unwrap_or(0)
 }
@@ -657,14 +662,14 @@ mod tests {
             (Counts { not_run: 4, ..none }, NotRun, NotRun),
             // One wrong case is not hidden by any other.
             (Counts { wrong: 1, refused: 9, unsupported: 9, not_run: 9, ..agreed }, Wrong, Wrong),
-            // A type that is answered is supported, though one of its cases is not.
+            // A type with an answer is supported, even if one of its cases is not.
             (Counts { unsupported: 1, ..agreed }, Agreed, Agreed),
             (Counts { unsupported: 1, ..open }, Tolerated, Tolerated),
-            // To refuse what is broken shows no support of a type, and is all that a rule asks for.
+            // A refusal of an invalid case does not show that a type is supported. It is all that a rule demands.
             (Counts { unsupported: 9, refused: 1, ..none }, Unsupported, Agreed),
             (Counts { unsupported: 9, tolerated: 1, ..none }, Unsupported, Tolerated),
             (Counts { refused: 1, ..open }, Tolerated, Agreed),
-            // What was not run says nothing.
+            // Cases that were not run do not affect the state.
             (Counts { not_run: 9, unsupported: 1, ..none }, Unsupported, Unsupported),
             (Counts { not_run: 9, ..agreed }, Agreed, Agreed),
         ];

@@ -1,4 +1,4 @@
-//! One case on every runtime: what they did, and what is thought of it.
+//! Executes a case on every runtime, and judges the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,34 +12,35 @@ use crate::verdict::{
     Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
 };
 
-/// The result of one case.
+/// The results of one case.
 #[derive(Debug)]
 pub struct Examination {
     /// By runtime.
     pub executions: Vec<Execution>,
     pub judgements: Vec<Judgement>,
-    /// By the place of a runtime that does not do the same with a variant of the case: that variant.
+    /// By the index of a runtime that gives another result for a variant of the case: that variant.
     pub contrary: BTreeMap<usize, Contrary>,
-    /// By the place of a runtime that is wrong in a graph: what it does wrong with nodes of it alone.
+    /// By the index of a runtime that is wrong in a graph: its faults with single nodes of the graph.
     pub of_nodes: BTreeMap<usize, Vec<Fault>>,
 }
 
-/// What a runtime does wrong with a case.
+/// One way in which the result of a runtime is wrong.
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub mismatch: Mismatch,
-    /// The node of the case that is wrong by itself; `None` if it is the case.
+    /// The node that is wrong by itself; `None` if the mismatch is one of the whole case.
     pub node: Option<Case>,
 }
 
 impl Examination {
-    /// What the runtime at a place did wrong in the case.
+    /// The mismatches of the runtime with this index.
     pub fn mismatches(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Mismatch> {
         let Judgement::Wrong(found) = &self.judgements[place] else { return vec![] };
         mismatches(generated, &ids[place], &self.executions[place], found)
     }
 
-    /// The same with what it is held against: in a graph that is the node which is wrong by itself, if there is one.
+    /// The same mismatches as faults, each once. In a graph, the mismatch of a node that is wrong by itself replaces those
+    /// that it may cause.
     pub fn faults(&self, generated: &Generated, ids: &[RuntimeId], place: usize) -> Vec<Fault> {
         let mut faults: Vec<Fault> = Vec::new();
         for mismatch in self.mismatches(generated, ids, place) {
@@ -53,7 +54,7 @@ impl Examination {
         faults
     }
 
-    /// Whether a runtime does not do the same as itself.
+    /// Whether a runtime disagrees with itself.
     fn has_disagreement(&self) -> bool {
         let is_at_odds = |discrepancy: &Discrepancy| discrepancy.severity() == Severity::Disagrees;
         self.judgements
@@ -62,7 +63,7 @@ impl Examination {
     }
 }
 
-/// A variant of a case with which a runtime does something else.
+/// A variant of a case for which a runtime gives another result.
 #[derive(Debug)]
 pub struct Contrary {
     pub case: String,
@@ -71,8 +72,8 @@ pub struct Contrary {
 
 /// Executes and judges a case.
 ///
-/// Where the specification has one answer, a runtime is held to it. Where it leaves room, the variants of the case are
-/// executed too: whatever a runtime makes of the room, it must make the same of it in every wiring and at every opset.
+/// If the specification demands one answer, a runtime must give it. If the specification leaves room, the variants of the
+/// case are executed too. Then a runtime must give the same result in every wiring and at every opset.
 pub fn examine(generated: &Generated, runtimes: &mut [Box<dyn Runtime>], ids: &[RuntimeId]) -> Examination {
     examine_all(std::slice::from_ref(generated), runtimes, ids).remove(0)
 }
@@ -82,7 +83,7 @@ pub fn examine_all(cases: &[Generated], runtimes: &mut [Box<dyn Runtime>], ids: 
     examine_together(cases, runtimes, ids, &mut Scheduler::new(1, &[], &[])).unwrap_or_default()
 }
 
-/// Executes and judges cases, in batches where that is likely to go well; nothing if it was stopped.
+/// Executes and judges cases, in batches where these are likely to succeed; `None` if the work was stopped.
 pub fn examine_together(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -90,7 +91,7 @@ pub fn examine_together(
     scheduler: &mut Scheduler,
 ) -> Option<Vec<Examination>> {
     let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler)?;
-    // Where a runtime is only at odds with itself, the case may have been alone one time and in a batch the other.
+    // A runtime may disagree with itself only because one of its results comes from a batch and another does not.
     let (places, doubtful): (Vec<usize>, Vec<Generated>) =
         (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
     if scheduler.puts_together() && !doubtful.is_empty() {
@@ -102,8 +103,9 @@ pub fn examine_together(
     Some(examinations)
 }
 
-/// Where a runtime is wrong in a graph, executes each of its nodes alone: what is wrong there already is a defect of one node. If a
-/// node is left out there, and no other is wrong, it is not known what is wrong with the graph, and it is left out too.
+/// If a runtime is wrong in a graph, executes each node of the graph alone. A mismatch that a node shows alone is a defect of
+/// that node. If a node is left out and no other node explains the mismatch, its cause is not known, and the graph is left
+/// out too.
 fn look_at_nodes(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -170,10 +172,10 @@ fn execute_and_compare(
     Some(examinations)
 }
 
-/// The most elements of an answer of a case whose variants are executed: of more, to hold all variants takes gigabytes.
+/// The most elements in an answer of a case whose variants are executed. With more, holding all variants takes gigabytes.
 const MOST_IN_VARIANTS: usize = 1 << 16;
 
-/// Executes the variants of the cases that leave room, and compares what each runtime makes of them.
+/// Executes the variants of the cases for which the specification leaves room, and compares the results of each runtime.
 fn compare_variants(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -197,8 +199,8 @@ fn compare_variants(
             variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
         })
         .unzip();
-    // Only two acceptable outcomes are compared: elsewhere one of them is wrong, which says more. What is acceptable of a
-    // variant depends on all configurations.
+    // Two outcomes are compared only if both are acceptable. Otherwise one of them is wrong, which says more. Whether the
+    // outcome of a variant is acceptable depends on all configurations.
     let is_compared = |variant: usize, index: usize| {
         let mut judged = ids.iter().zip(&examinations[places[variant].0].judgements);
         judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_acceptable(judgement))
@@ -212,7 +214,7 @@ fn compare_variants(
         compare_configurations(&variant.expectation, nodes, results, &mut theirs);
         let Examination { executions, judgements, contrary, .. } = &mut examinations[*place];
         for ((index, other), judgement) in indices.into_iter().zip(others).zip(theirs) {
-            // A rewriter is held to what onnxruntime does with the model before, and that may differ.
+            // A rewriter is compared with the result of onnxruntime for the model before, and that result may differ.
             let is_rewritten = executions[index].rewriting.is_some();
             let comparable = is_acceptable(&judgements[index]) && is_acceptable(&judgement) && !is_rewritten;
             if comparable && differ(nodes, &executions[index].outcome, &other.outcome) {
@@ -228,8 +230,8 @@ fn compare_variants(
     Some(())
 }
 
-/// Where a runtime is wrong because it does what the truncated case asks for, that is what is wrong with it. The proof is
-/// that what is wrong does not show where there is nothing to cut.
+/// If a runtime is wrong because it does what the truncated case asks for, reports truncation in place of the discrepancies
+/// that this explains. The proof is that these do not occur with numbers that fit into 32 bits.
 fn recognize_truncation(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -265,7 +267,7 @@ fn recognize_truncation(
     Some(())
 }
 
-/// By runtime: what is still wrong with it if what it was asked for is the truncated case.
+/// By runtime: the discrepancies that remain if it was asked for the truncated case.
 type Residues = Vec<Option<Vec<Discrepancy>>>;
 
 /// `None` if truncation explains nothing.
@@ -275,7 +277,7 @@ fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination)
     }
     let truncated = generated.case.truncated().into_iter();
     let asked = truncated.map(|case| Generated::given(case).expectation);
-    // Whatever is done with what is not judged, it explains nothing.
+    // If the truncated case is not judged, any result is right, so it explains nothing.
     let asked: Vec<Expectation> = asked.filter(|asked| !asked.is_beyond_judging()).collect();
     let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
     let residues: Residues = (0..ids.len()).map(residue).collect();
@@ -290,7 +292,7 @@ fn is_acceptable(judgement: &Judgement) -> bool {
     matches!(judgement, Judgement::Agrees | Judgement::Tolerated(_))
 }
 
-/// What is still wrong with a runtime if `asked` is what it was asked for; `None` if that explains nothing.
+/// The discrepancies of a runtime that remain if `asked` is what it was asked for; `None` if that explains nothing.
 fn residue(
     asked: &Expectation,
     ids: &[RuntimeId],
@@ -302,7 +304,7 @@ fn residue(
         return None;
     }
     if found.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees) {
-        // Of those that disagree, some do what is asked for and some do not.
+        // Truncation explains a disagreement if some of the executions do what is asked for and some do not.
         let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.is_release_of(&ids[index]));
         let contrary = examination.contrary.get(&index).map(|contrary| &contrary.execution);
         let involved = rows.map(|(_, execution)| execution).chain(contrary);

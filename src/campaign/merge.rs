@@ -1,7 +1,7 @@
-//! Campaigns put together: the shards of one, or those of several seeds.
+//! Merges campaigns: the shards of one campaign, or campaigns of several seeds.
 //!
-//! What is merged is what the checkpoints hold, each shard by itself, so a case is never counted twice: a shard that is
-//! there already, or a part of it, adds nothing. So merging is the same in any order and in any number of steps.
+//! The checkpoints are merged, and each shard stays by itself, so a case is never counted twice. A shard that is already
+//! there, or a part of it, adds nothing. So the result is the same in any order and in any number of steps.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +16,12 @@ use super::checkpoint::{self, CheckpointError, Header, Saved};
 use super::source::Shard;
 use super::statistics::Statistics;
 
-/// Campaigns, no case of which is in two of them.
+/// Merged campaigns. No case is in two of them.
 #[derive(Clone, Debug)]
 pub struct Merged {
-    /// By source, shard and cases; at least one.
+    /// Sorted by source, shard and number of cases; at least one.
     campaigns: Vec<Saved>,
-    /// How many campaigns added nothing, since all their cases are in others.
+    /// The number of campaigns that added nothing, because all their cases are in others.
     pub surplus: usize,
 }
 
@@ -50,28 +50,28 @@ pub enum MergeError {
     Occupied { folder: PathBuf },
 }
 
-/// One source of cases, and what there is of it.
+/// One source of cases, and the part of it that was run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
-    /// As the header of a checkpoint describes it, such as its seed and operators.
+    /// The source as the header of a checkpoint describes it, such as its seed and operators.
     pub source: Value,
     /// How many cases were run.
     pub cases: u64,
-    /// Shards of it that are not whole.
+    /// Shards of the source that are missing or were not run to their end.
     pub incomplete: Vec<Incomplete>,
 }
 
-/// A shard that is not whole.
+/// A shard that is missing or was not run to its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Incomplete {
     pub shard: Shard,
-    /// How many of its cases were run before it was stopped; `None` if it is not there.
+    /// How many of its cases were run before it was stopped; `None` if the shard is missing.
     pub cases: Option<u64>,
 }
 
 impl Origin {
-    /// A source of which these shards are there, with how many of their cases, and whether they were brought to their end.
-    /// All are shards of one division.
+    /// `parts` are the shards that are there. Each has the number of its cases, and whether it was run to its end. All are
+    /// shards of one division.
     pub fn new(source: Value, parts: &[(Shard, u64, bool)]) -> Origin {
         let there: BTreeSet<Shard> = parts.iter().map(|(shard, ..)| *shard).collect();
         let of = parts.first().map_or(1, |(shard, ..)| shard.of());
@@ -85,17 +85,18 @@ impl Origin {
 }
 
 impl Origin {
-    /// Whether all of it is there and was brought to its end.
+    /// Whether all shards are there and were run to their end.
     pub fn is_whole(&self) -> bool {
         self.incomplete.is_empty()
     }
 }
 
 impl Merged {
-    /// Puts together what folders hold.
+    /// Merges the campaigns in these folders.
     ///
     /// # Errors
-    /// If there is nothing in a folder, or if two of them do not go together. The message says why, and what to do.
+    /// If a folder cannot be read or holds no campaign, or if two campaigns cannot be merged. The message says why, and what
+    /// to do.
     pub fn read(folders: &[PathBuf]) -> Result<Merged, MergeError> {
         let mut all: Vec<(&Path, Saved)> = Vec::new();
         for folder in folders {
@@ -110,7 +111,8 @@ impl Merged {
 
     fn of(mut all: Vec<(&Path, Saved)>) -> Result<Merged, MergeError> {
         let key = |saved: &Saved| (saved.header.source.to_string(), saved.header.shard);
-        // The most cases first, so that whatever adds nothing comes after what it adds nothing to.
+        // The campaign with the most cases comes first, so a campaign that adds nothing comes after the one that has its
+        // cases.
         let order = |saved: &Saved| (key(saved), Reverse(saved.statistics.cases), !saved.has_ended);
         let text = |saved: &Saved| serde_json::json!((&saved.cases, &saved.statistics)).to_string();
         all.sort_by(|(_, a), (_, b)| order(a).cmp(&order(b)).then_with(|| text(a).cmp(&text(b))));
@@ -156,12 +158,12 @@ impl Merged {
         Ok(Merged { campaigns: merged.into_iter().map(|(_, saved)| saved).collect(), surplus })
     }
 
-    /// What all campaigns have in common; source and shard are those of the first.
+    /// The header that all campaigns have in common. Its source and its shard are those of the first campaign.
     pub fn header(&self) -> &Header {
         &self.campaigns[0].header
     }
 
-    /// What all of them counted. The time that it took is the sum of theirs.
+    /// The counts of all campaigns together. The elapsed time is the sum of theirs.
     pub fn total(&self) -> Statistics {
         let mut total = Statistics::new(&self.header().runtimes);
         let mut elapsed = Duration::ZERO;
@@ -172,7 +174,7 @@ impl Merged {
         Statistics { elapsed, ..total }
     }
 
-    /// Where the cases come from, and what is lacking.
+    /// The sources of the cases, each with the shards that it lacks.
     pub fn origins(&self) -> Vec<Origin> {
         let mut sources: BTreeMap<String, Vec<&Saved>> = BTreeMap::new();
         for saved in &self.campaigns {
@@ -189,7 +191,7 @@ impl Merged {
     /// Writes the campaigns into a folder, which can then be merged with others.
     ///
     /// # Errors
-    /// If it cannot be written, or if something would be lost that is there.
+    /// If the folder cannot be written to, or if a campaign in it would be lost.
     pub fn write(&self, folder: &Path) -> Result<(), MergeError> {
         let _lock = checkpoint::lock(folder)?;
         if !checkpoint::read(folder)?.iter().all(|saved| self.covers(saved)) {
@@ -198,14 +200,14 @@ impl Merged {
         Ok(checkpoint::write(folder, &self.campaigns)?)
     }
 
-    /// Whether a campaign, or one that went on from it, is among these.
+    /// Whether these campaigns include the given one, or one that was resumed from it.
     fn covers(&self, saved: &Saved) -> bool {
         let goes_on = |mine: &Saved| mine.header == saved.header && contains_all(&mine.cases, &saved.cases);
         self.campaigns.iter().any(goes_on)
     }
 }
 
-/// Whether all of some cases are among others.
+/// Whether all cases of `some` are in `all`.
 fn contains_all(all: &Ranges, some: &Ranges) -> bool {
     some.iter().all(|range| all.gaps(range).next().is_none())
 }
@@ -216,7 +218,7 @@ mod tests {
     use crate::campaign::Limits;
     use crate::runtime;
 
-    /// A shard of a seed, with these of its cases.
+    /// A shard of a seed, with some of its cases.
     fn shard(seed: u64, shard: &str, cases: &[(u64, u64)]) -> Saved {
         let ids = vec![runtime::select(Some("in-house")).unwrap().remove(0).id];
         let cases: Ranges = cases.iter().map(|&(first, end)| first..end).collect();
@@ -252,7 +254,7 @@ mod tests {
             assert_eq!(origins.iter().map(|origin| origin.cases).collect::<Vec<_>>(), [180, 1000]);
             assert_eq!(origins[0].incomplete[0], missing);
             assert_eq!(origins[1].incomplete.len(), 0);
-            // It is a campaign like any other.
+            // The result can be merged again.
             let again = merge(&[&merged.campaigns[..], &all[..3]].concat()).unwrap();
             assert_eq!(format!("{:?}", again.campaigns), format!("{:?}", merged.campaigns));
         }

@@ -32,59 +32,61 @@ use rangemap::RangeSet;
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
 
-/// Cases by their number.
+/// A set of cases, by their numbers.
 pub type Ranges = RangeSet<u64>;
 
-/// How a map with any keys is written: JSON has no keys but text, so it is a list of pairs.
+/// Writes a map as a list of pairs, because JSON has only text as keys.
 type Pairs = serde_with::As<Vec<(serde_with::Same, serde_with::Same)>>;
 
-/// What a campaign is to do.
+/// The options of a campaign.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
 pub struct Options<'a> {
     pub source: &'a dyn Source,
-    /// The number of the case to begin with.
+    /// The number of the first case.
     pub from: u64,
-    /// The number of the case before which it ends. Without it, it goes on until the source ends or it is stopped.
+    /// The campaign ends before the case with this number. If it is `None`, the campaign runs until the source ends or it is
+    /// stopped.
     pub cases: Option<u64>,
-    /// The time that it will take to minimize what was found: it ends so much before it is to stop.
+    /// Estimates the time for minimizing the mismatches so far. The campaign ends this much earlier than its stop.
     pub reserve: &'a (dyn Fn(&Statistics) -> Duration + Sync),
     /// At least 1. The result does not depend on it.
     pub threads: usize,
-    /// How many nodes are put into one model, at most.
+    /// The most cases that one model has as its nodes.
     pub batch: usize,
-    /// Defects that may keep a runtime from answering: what is put into a batch depends on them, and nothing else does.
+    /// Defects that may keep a runtime from answering. They affect only the choice of the cases for a batch.
     pub expected: &'a [Trigger],
     /// Defects whose mismatches are counted and not listed.
     pub known: &'a [Trigger],
-    /// Ends the process: called with the counts, already saved, when a thread still works long after the stop.
+    /// Ends the process. It is called if a thread still works long after the stop. Its argument is the counts, which are
+    /// already saved.
     pub give_up: &'a (dyn Fn(&Statistics) + Sync),
 }
 
 /// Opens the runtimes of a campaign; called once on each thread.
 pub type Opener<'a> = &'a (dyn Fn() -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
-/// Cases that a thread takes at a time, at most: so many for each node of a batch that those of one opset fill some, and
-/// not fewer than `LEAST`. Only between two such blocks does a thread look at anything that threads share.
+/// A thread takes at most `BLOCK` cases at a time for each node of a batch, so that the cases of one opset fill some batches.
+/// The limit is at least `LEAST`. A thread uses the shared counts only between two such blocks of cases.
 const BLOCK: u64 = 64;
 const LEAST: u64 = 256;
 
-/// The cases of the first block of a thread: few, since a case may take long. Each block is larger than the one before as
-/// long as one takes less than `SHORT`, and smaller where it took more than `LONG`.
+/// The number of cases in the first block of a thread: few, because a case may take long. The next block is larger if a block
+/// takes less than `SHORT`, and smaller if it takes more than `LONG`.
 const FIRST: u64 = 4;
 const SHORT: Duration = Duration::from_millis(250);
 const LONG: Duration = Duration::from_millis(750);
 
-/// How often a campaign tells how far it is.
+/// The time between two reports of progress.
 const TELL: Duration = Duration::from_millis(200);
 
-/// How long threads may still work after the stop. Other processes are ended long before; what runs in a thread of this
-/// process cannot be.
+/// How long threads may still work after the stop. Worker processes are ended long before, but a thread of this process
+/// cannot be ended.
 const LATE: Duration = Duration::from_secs(4);
 
-/// What a case that ended the process of a runtime was reduced to.
+/// The reduced form of a case that ended the process of a runtime.
 #[derive(Clone, Debug)]
 pub struct Reduced {
-    /// Of the runtime.
+    /// The index of the runtime.
     pub(crate) place: usize,
     pub(crate) case: Case,
     pub(crate) execution: Execution,
@@ -99,16 +101,16 @@ pub enum CampaignError {
     Checkpoint(#[from] CheckpointError),
 }
 
-/// What the threads of a campaign share.
+/// The data that the threads of a campaign share.
 struct Shared<'a> {
-    /// `None` until there is something.
+    /// `None` until a block is counted.
     total: Option<Statistics>,
     /// `None` if nothing is to be saved.
     checkpoint: Option<&'a mut Checkpoint>,
 }
 
 impl Shared<'_> {
-    /// Counts a block of cases and keeps it.
+    /// Adds the counts of a block of cases, and gives them to the checkpoint.
     fn add(&mut self, cases: &Ranges, block: Statistics, ids: &[RuntimeId]) -> Result<&Statistics, CheckpointError> {
         let total = self.total.get_or_insert_with(|| Statistics::new(ids));
         let has_new_kinds = block.groups.keys().any(|group| !total.groups.contains_key(group));
@@ -120,12 +122,12 @@ impl Shared<'_> {
     }
 }
 
-/// Runs a campaign until its end or until it is to stop. Cases under way are then finished if the stop has a grace, and
-/// those that are not are left to whoever resumes it. `progress` is called after every block and a few times a second, from
-/// the start, with what there is so far. What the checkpoint holds counts as run, and all that is run is saved in it.
+/// Runs a campaign until its end or its stop. If the stop has a grace, cases under way are then finished. Cases that are not
+/// finished are run when the campaign is resumed. `progress` is called with the counts so far after every block, and a few
+/// times a second from the start. The cases in the checkpoint count as run, and all that are run are saved in it.
 ///
-/// The cases are those of the source from the one to begin with on, without a gap unless cases under way were given up, so
-/// that a campaign of as many cases is the same on every machine.
+/// The campaign runs all cases of the source from its first case on. It leaves a gap only if cases under way were given up.
+/// So a campaign with a given number of cases is the same on every machine.
 ///
 /// # Errors
 /// If a runtime cannot be opened, or the checkpoint cannot be written.
@@ -146,7 +148,7 @@ pub fn run(
     let failure: Mutex<Option<CampaignError>> = Mutex::new(None);
     let threads = options.threads.max(1);
     let quarantine: OnceLock<Quarantine> = OnceLock::new();
-    // Threads that are at work, and a signal that one is no more.
+    // The number of threads at work, and a signal that a thread has ended.
     let (working, ended) = (Mutex::new(threads), Condvar::new());
     let reserve = Mutex::new(Duration::ZERO);
     let is_over = || stop.is_asked_in(*reserve.lock().unwrap_or_else(PoisonError::into_inner));
@@ -178,7 +180,7 @@ pub fn run(
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
             let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut scheduler) else {
-                // What a case was reduced to before the stop is not lost with its block.
+                // The block is lost, but the cases that were reduced before the stop are kept.
                 for reduced in scheduler.take_reduced() {
                     local.add_reduced(reduced, &ids, options.known);
                 }
@@ -251,7 +253,7 @@ pub fn run(
         for _ in 0..threads {
             let (work, failure, working, ended) = (&work, &failure, &working, &ended);
             scope.spawn(move || {
-                // Also if it panics, so that nobody waits for it.
+                // This also runs if the thread panics, so that nobody waits for it.
                 let _done = Leaving(|| {
                     *working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
                     ended.notify_all();
@@ -276,7 +278,7 @@ pub fn run(
     Ok(total)
 }
 
-/// Does something when it is left, however that is.
+/// Calls a function when it is dropped.
 struct Leaving<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for Leaving<F> {

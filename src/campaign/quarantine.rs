@@ -1,11 +1,12 @@
-//! Cases that a runtime is not given, since cases like them ended its process: one hang must not eat the campaign.
+//! Cases that a runtime is not given, because similar cases ended its process. So one hang does not take all the time of a
+//! campaign.
 //!
-//! The first such case is executed with all of its time, alone in a new process. If that ends the process in the same way, the
-//! case is reduced at once, a graph to one of its nodes if that does it alone, and the features of what is left are known, and
-//! whether it breaks a rule. From then on a case of the same operator with these features that breaks one too, or a graph
-//! with such a node, is executed only as long as such cases take little of the time, with a short limit; the rest is left out, and
-//! counted as such. A runtime whose process most jobs end
-//! is left out altogether.
+//! The first such case is executed alone in a new process, with its full time. If it ends the process in the same way again,
+//! it is reduced at once. A graph is reduced to one of its nodes if this node alone ends the process. The features of the
+//! reduced case are kept, and whether it breaks a rule. From then on, a case of the same operator is similar if it has these
+//! features, and breaks a rule if the reduced case does. A graph with such a node is similar too. Similar cases are executed
+//! with a short limit, as long as they take little of the time. The rest is left out, and counted as left out. A runtime is
+//! left out altogether if half of its jobs end its process.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -19,22 +20,22 @@ use crate::operator::{Expectation, Rule};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once};
 use crate::verdict::{Judgement, Mismatch, judge_one};
 
-/// The part of the time that goes to cases that are likely to end a process, at most: one of so many.
+/// Cases that are likely to end a process take at most this part of the time: one of so many.
 const SHARE: u32 = 8;
-/// So many jobs that ended a process are enough to leave a runtime out, if they are half of all.
+/// A runtime is left out if at least this many of its jobs ended its process, and if they are at least half of its jobs.
 const MANY: u64 = 8;
-/// How long a case is reduced, at most.
+/// The most time for reducing one case.
 const REDUCING: Duration = Duration::from_secs(5);
 
-/// What the threads of a campaign know of cases that end a process.
+/// The knowledge of the threads of a campaign about cases that end a process.
 #[derive(Debug)]
 pub struct Quarantine {
     known: Mutex<Arc<Known>>,
-    /// Held by the thread that looks into a case. The others wait for what it learns.
+    /// Held by the thread that looks into a case. The other threads wait for its result.
     turn: Mutex<()>,
 }
 
-/// What is known at a time.
+/// The knowledge at one time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
     proven: Vec<Proven>,
@@ -42,17 +43,17 @@ pub(super) struct Known {
     tallies: Vec<(u64, u64, bool)>,
 }
 
-/// What ends the process of a runtime.
+/// A proven cause for the end of the process of a runtime.
 #[derive(Clone, Debug)]
 pub(super) struct Proven {
-    /// What it looks like in a reduced case.
+    /// Its mismatch, and the features of the reduced case.
     pub(super) trigger: Trigger,
-    /// The runtime's words; empty for a known issue.
+    /// The message of the runtime; empty for a known issue.
     pub(super) message: String,
 }
 
 impl Quarantine {
-    /// One for so many runtimes that knows those of some defects that end a process.
+    /// A quarantine for this number of runtimes. From the start it knows those of the given defects that end a process.
     pub fn new(runtimes: usize, defects: &[Trigger]) -> Quarantine {
         let proven = |trigger: Trigger| Proven { trigger, message: String::new() };
         let costly = defects.iter().filter(|defect| defect.mismatch.is_costly()).cloned();
@@ -76,8 +77,8 @@ impl Quarantine {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts jobs that a runtime was given, and those of them that ended its process. The runtime is left out from now on
-    /// if these are too many.
+    /// Counts the jobs that a runtime was given, and those that ended its process. If these are too many, the runtime is left
+    /// out from now on.
     pub(super) fn count(&self, place: usize, id: &RuntimeId, jobs: u64, ended: u64) {
         let mut known = self.lock();
         let (all, fatal, is_out) = &mut Arc::make_mut(&mut known).tallies[place];
@@ -91,11 +92,11 @@ impl Quarantine {
         }
     }
 
-    /// Reduces a case that ended the process of a runtime, and keeps what it is reduced to: it comes with what is proven. What is
-    /// known already, or was learnt meanwhile, is given back as it is.
+    /// Reduces a case that ended the process of a runtime, and keeps the result. Returns the proven cause, with the reduced
+    /// case and its execution. If the cause is known already, perhaps from another thread, returns only the cause.
     ///
     /// # Errors
-    /// The execution of the case alone in a new process, if that does something else.
+    /// The execution of the case alone in a new process, if the outcome is another one or is not wrong.
     pub(super) fn look_into(
         &self,
         whole: &Case,
@@ -122,13 +123,13 @@ impl Quarantine {
         let node = suspect.nodes().iter().map(|node| &*node.case).find(|node| !is_over() && ends_it(node));
         let case = node.unwrap_or(whole);
         let features = Features::of(case);
-        // Here a case has less time than when what it is reduced to is executed again. A number that decides how long it takes
-        // would be reduced to one that takes just too long here, and not there.
+        // While it is reduced, a case has less time than in the last execution. A number that decides how long a case takes
+        // would be reduced until the case takes just too long here, but not there.
         let takes_long = outcome.is_exhaustion();
         let large = |case: &Case| case.single().filter(|_| takes_long).map(|single| single.large_numbers());
         let as_large = large(case);
         let mut first = |candidates: &[Case]| {
-            // A case with something special of its own would be like fewer cases, and not more.
+            // A candidate with a feature that the case does not have would be similar to fewer cases, not to more.
             let is_less = |candidate: &Case| Features::of(candidate).are_within(&features);
             let is_judged = |candidate: &Case| !candidate.expectation(&candidate.tensors()).is_beyond_judging();
             let may_do = |candidate: &Case| {
@@ -152,7 +153,7 @@ impl Quarantine {
     }
 }
 
-/// The rule for which a case must be refused, if it must.
+/// The rule for which a case must be refused; `None` if it need not be refused.
 pub(crate) fn broken_rule(case: &Case) -> Option<Rule> {
     match case.expectation(&case.tensors()) {
         Expectation::Reject { rule, .. } => Some(rule),
@@ -171,17 +172,18 @@ impl Known {
         self.proven.is_empty() && !self.tallies.iter().any(|(.., is_out)| *is_out)
     }
 
-    /// Whether the runtime at a place is left out.
+    /// Whether the runtime with this index is left out.
     pub(super) fn is_out(&self, place: usize) -> bool {
         self.tallies[place].2
     }
 
-    /// What ended the process of a release in a case whose features this one has as well, or one of its nodes alone.
+    /// The proven cause that may end the process of a release in this case. The case, or one of its nodes alone, has all
+    /// features of the cause.
     pub(super) fn like(&self, release: &str, suspect: &Suspect) -> Option<&Proven> {
         let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
         let find = |suspect: &Suspect, is_in: &dyn Fn(&Trigger) -> bool| {
             let subject = suspect.case.subject();
-            // A case that must be refused tells nothing of one that must not.
+            // A case that must be refused says nothing about a case that need not be refused.
             own().find(|Proven { trigger, .. }| {
                 trigger.mismatch.concerns(subject)
                     && is_in(trigger)
@@ -199,7 +201,7 @@ impl Known {
     }
 }
 
-/// A case that may be like one that ended a process, with what is compared of it, each made when it is first asked for.
+/// A case that may be similar to one that ended a process. The data for the comparison is made when it is first needed.
 pub(super) struct Suspect<'c> {
     case: Cow<'c, Case>,
     features: OnceCell<Features>,
@@ -224,7 +226,7 @@ impl<'c> Suspect<'c> {
         *self.must_be_refused.get_or_init(|| broken_rule(&self.case).is_some())
     }
 
-    /// Each node of a graph by itself; nothing if there is one only.
+    /// Each node of a graph as a case of its own; empty if the case has one node.
     fn nodes(&self) -> &[Suspect<'static>] {
         self.nodes.get_or_init(|| match self.case.nodes.len() {
             0 | 1 => vec![],
@@ -233,7 +235,7 @@ impl<'c> Suspect<'c> {
     }
 }
 
-/// How much of its time a thread gave to cases that are likely to end a process.
+/// Limits the part of its time that a thread gives to one kind of work, such as cases that are likely to end a process.
 #[derive(Debug)]
 pub(super) struct Budget {
     began: Instant,
@@ -268,7 +270,7 @@ mod tests {
     use crate::runtime::planted;
     use crate::verdict::Discrepancy;
 
-    /// What takes its time for each of the dims: 2^31 are too many, and where there is less time 2^24.
+    /// A runtime whose time depends on the largest dim: 2^31 takes too long, and 2^24 if there is less time.
     struct Slow(RuntimeId);
 
     impl Slow {
@@ -332,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_graph_is_left_out_where_it_is_not_known_what_its_nodes_do_alone() {
-        // The graph takes all of the time that there is for cases that are likely to end a process.
+        // The graph takes all the time for cases that are likely to end a process.
         let slow: planted::Fault = |_, _| std::thread::sleep(Duration::from_millis(50));
         let mut runtimes = vec![planted::with_faults(&[slow, planted::swapped_flatten]).unwrap()];
         let ids = vec![runtimes[0].id().clone()];

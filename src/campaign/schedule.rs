@@ -1,7 +1,8 @@
-//! Cases on the runtimes, in batches where that is likely to go well.
+//! Executes cases on the runtimes, in batches where these are likely to succeed.
 //!
-//! What is right in a batch counts. All else is confirmed alone, so a verdict never depends on the batch. What goes wrong in a
-//! batch only is a case of its own: of several nodes, or of several runs.
+//! A result in a batch counts if it is right, or wrong as a known issue is. All others are confirmed alone, so a verdict
+//! never depends on the batch. A failure that shows only in a batch becomes a case of its own: of several nodes, or of
+//! several runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,75 +16,76 @@ use crate::model::Job;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one, reaction};
 
-/// The number of cases that a runtime is given at a time: so many that handing them over takes little, and so few that
-/// their answers take little memory until they are looked at.
+/// The number of cases that a runtime is given at a time. They are many enough that the transfer takes little time, and few
+/// enough that their answers take little memory until they are judged.
 const AT_A_TIME: usize = 1024;
 
-/// Executes cases, and confirms alone what goes wrong in a batch.
+/// Executes cases, and confirms a failure in a batch by executing its cases alone.
 #[derive(Debug)]
 pub struct Scheduler<'a> {
     guess: Guess<'a>,
     /// Defects whose wrong answers need no confirmation.
     known: &'a [Trigger],
-    /// Batches that go wrong though each of their cases is right alone, each as one case.
+    /// Batches that fail although each of their cases is right alone. Each batch is kept as one case.
     found: Vec<Generated>,
-    /// For reducing such batches.
+    /// The time for reducing such batches.
     reducing: Budget,
-    /// The time since it was last asked for: spent on models and on executions, and in each runtime.
+    /// The time since it was last taken: for models and their results, and in each runtime.
     times: (Duration, Vec<Duration>),
     failures: Failures<'a>,
-    /// Whether a case is left out that asks for so many elements that nothing is judged: it takes memory and time for nothing.
+    /// Whether to leave out a case whose output has too many elements to be judged. It would take memory and time for
+    /// nothing.
     is_sparing: bool,
     /// When work under way is given up.
     stop: Stop,
-    /// For cases that are likely to end a process.
+    /// The time for cases that are likely to end a process.
     budget: Budget,
-    /// Cases that ended a process, reduced, since this was last asked for.
+    /// Reduced cases that ended a process, since they were last taken.
     reduced: Vec<Reduced>,
 }
 
-/// What is done about a case that ended the process of a runtime, as it seems.
+/// How to treat a case that seems to have ended the process of a runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failures<'a> {
-    /// It is executed alone in a new process with all of its time, and so is every case like it.
+    /// Execute it, and every case like it, alone in a new process with the full time.
     Confirm,
-    /// Nothing: the caller confirms what it makes of it.
+    /// Take the execution as it is. The caller confirms its own conclusions.
     Believe,
-    /// It is reduced and confirmed, and cases like it are left out if they take too long.
+    /// Reduce and confirm it. Cases like it are left out if they take too much time.
     LookInto(&'a Quarantine),
 }
 
-/// What a runtime did with a case, and what is thought of it by itself.
+/// The execution of a case, and the judgement of this execution by itself.
 pub(super) type Done = (Execution, Judgement);
 
-/// Cases for the runtimes.
+/// The cases for the runtimes, with their data.
 struct Cases<'c> {
     members: Vec<Member<'c>>,
-    /// Of each.
+    /// The aspects of each case.
     aspects: Vec<Aspects>,
-    /// The jobs of batches, which runtimes that are alike put together alike.
+    /// The jobs of batches. Similar runtimes form the same batches, and use the same jobs.
     jobs: HashMap<Batch, Job>,
 }
 
 /// The cases that a runtime is given, and their results so far.
 struct Round {
-    /// Of the runtime.
+    /// The index of the runtime.
     place: usize,
     id: RuntimeId,
-    /// What is still to be run.
+    /// The batches that are still to be run.
     batches: Vec<Batch>,
     /// Cases that are likely to end the process.
     doubtful: Vec<usize>,
     done: Vec<Option<Done>>,
-    /// What went wrong in a batch, up to the case with which it did.
+    /// The batches that failed, each up to the case that shows the failure.
     suspects: Vec<(Batch, Suspicion)>,
 }
 
-/// What went wrong in a batch.
+/// The way in which a batch failed.
 enum Suspicion {
-    /// It was answered, but not right for this case.
+    /// The batch was answered, but the result of this case does not count.
     Case(usize, Execution),
-    /// It was not answered.
+    /// The batch was not answered.
     Whole,
 }
 
@@ -95,8 +97,8 @@ impl Cases<'_> {
         &self.jobs[batch]
     }
 
-    /// Judges an execution by itself. An answer then holds what is expected in place of the same once more: answers wait
-    /// until all runtimes have given theirs.
+    /// Judges an execution by itself. If an output is the expected one, it then shares the memory of its elements with it,
+    /// because answers are kept until all runtimes have given theirs.
     fn judge(&self, case: usize, execution: &mut Execution) -> Judgement {
         let expectation = &self.members[case].generated.expectation;
         if let (Outcome::Answer(outputs), Some(expected)) = (&mut execution.outcome, expectation.outputs()) {
@@ -107,8 +109,8 @@ impl Cases<'_> {
 }
 
 impl<'a> Scheduler<'a> {
-    /// Batches of at most so many nodes. `expected` are defects that may keep a runtime from answering, `known` those whose
-    /// wrong answers need no confirmation.
+    /// `most` is the most cases that one model has as its nodes. `expected` are defects that may keep a runtime from
+    /// answering. The wrong answers of the defects in `known` need no confirmation.
     pub fn new(most: usize, expected: &'a [Trigger], known: &'a [Trigger]) -> Scheduler<'a> {
         Scheduler {
             guess: Guess::new(most, expected),
@@ -124,12 +126,13 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// The same for a search: it treats failures in a manner of its own, leaves out what nothing is judged of, and ends when it is to stop.
+    /// The same scheduler for a search. It treats failures as given, leaves out cases with outputs too large to be judged,
+    /// and ends at the stop.
     pub(crate) fn searching(self, failures: Failures<'a>, stop: &Stop) -> Scheduler<'a> {
         Scheduler { failures, is_sparing: true, stop: stop.clone(), ..self }
     }
 
-    /// The same for cases that are each alone.
+    /// The same scheduler, but it executes each case alone.
     pub(super) fn alone(&self) -> Scheduler<'a> {
         Scheduler {
             failures: self.failures,
@@ -139,28 +142,28 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Cases that ended a process, reduced, since this was last called.
+    /// Takes the reduced cases that ended a process, since the last call.
     pub(super) fn take_reduced(&mut self) -> Vec<Reduced> {
         std::mem::take(&mut self.reduced)
     }
 
-    /// Whether a case may be executed otherwise than alone.
+    /// Whether cases may be put into batches.
     pub(super) fn puts_together(&self) -> bool {
         self.guess.puts_together()
     }
 
-    /// Batches that go wrong though each of their cases is right alone, each as one case, since this was last called.
+    /// Takes the batches that fail although each of their cases is right alone, since the last call. Each batch is one case.
     pub(super) fn take_found(&mut self) -> Vec<Generated> {
         std::mem::take(&mut self.found)
     }
 
-    /// The time since this was last called: spent on models and on executions, and in each runtime.
+    /// Takes the time since the last call: for models and their results, and in each runtime.
     pub(super) fn take_times(&mut self) -> (Duration, Vec<Duration>) {
         std::mem::take(&mut self.times)
     }
 
-    /// What each runtime does with each case, by case; nothing if it was stopped. A runtime is spared the cases that are not
-    /// wanted of it; both are given by their places.
+    /// Executes each case on each runtime. The results are sorted by case; `None` if the work was stopped. `is_wanted` takes
+    /// the index of a case and the index of a runtime, and tells whether the runtime is given the case.
     pub(super) fn execute(
         &mut self,
         cases: &[Generated],
@@ -246,7 +249,8 @@ impl<'a> Scheduler<'a> {
         Some(round.done)
     }
 
-    /// Sets aside what is left out, and what is likely to end the process, if more is known of that than before.
+    /// Sets aside the cases that are likely to end the process, or all cases if the runtime is left out. It does so only if
+    /// more is known about such cases than before.
     fn set_aside(&self, cases: &Cases, round: &mut Round, known: &mut Arc<Known>) {
         let Failures::LookInto(quarantine) = self.failures else { return };
         let before = std::mem::replace(known, quarantine.known());
@@ -264,7 +268,8 @@ impl<'a> Scheduler<'a> {
         round.batches.retain(|batch| !batch.cases().is_empty());
     }
 
-    /// Takes a case that is likely to end the process: it has a short time, if there is any.
+    /// Executes a case that is likely to end the process, with a short limit. Leaves it out if there is no time for such
+    /// cases.
     fn try_doubtful(&mut self, runtime: &mut dyn Runtime, cases: &mut Cases, round: &mut Round, case: usize) {
         let Failures::LookInto(quarantine) = self.failures else { return };
         if quarantine.known().is_out(round.place) {
@@ -280,7 +285,7 @@ impl<'a> Scheduler<'a> {
         self.budget.spend(began.elapsed());
     }
 
-    /// What a runtime does with a case that seems to end its process.
+    /// Confirms the execution of a case that seems to end the process of a runtime.
     fn look_into(
         &mut self,
         (place, runtime): (usize, &mut dyn Runtime),
@@ -304,14 +309,14 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// What ended the process of a runtime in a case like one that was left out.
+    /// The mismatch that ended the process of a runtime in a case like this one, which was left out.
     pub(super) fn reason_to_leave_out(&self, id: &RuntimeId, case: &Case) -> Option<Mismatch> {
         let Failures::LookInto(quarantine) = self.failures else { return None };
         let known = quarantine.known();
         known.like(&id.release(), &Suspect::new(case)).map(|proven| proven.trigger.mismatch.clone())
     }
 
-    /// Takes the executions of a batch.
+    /// Keeps the results of a batch that count, and puts its other cases into batches again.
     fn take(
         &mut self,
         runtime: &mut dyn Runtime,
@@ -321,7 +326,7 @@ impl<'a> Scheduler<'a> {
         mut executions: Vec<Execution>,
     ) {
         let Some(last) = executions.last().cloned() else {
-            // It was stopped.
+            // The runtime was stopped.
             return round.batches.push(batch);
         };
         let ends_process = last.outcome.ends_process();
@@ -339,7 +344,7 @@ impl<'a> Scheduler<'a> {
         }
         let (cases_of, parts) = match &batch {
             Batch::Runs(runs) => {
-                // A model that cannot be loaded has one execution, which is that of each of its cases alone.
+                // A model that cannot be loaded has one execution, which holds for each of its cases alone.
                 if executions.len() < runs.len() && !ends_process {
                     for &case in &runs[executions.len() - 1..] {
                         self.keep(cases, round, case, last.clone());
@@ -350,7 +355,7 @@ impl<'a> Scheduler<'a> {
             }
             Batch::Nodes(nodes) => {
                 let Ok(parts) = by_node(last, &outputs(nodes, &cases.members)) else {
-                    // To look for the culprit by halves would end several processes more.
+                    // A search for the culprit by halves would end several more processes.
                     let size = if ends_process { 1 } else { nodes.len().div_ceil(2) };
                     round.batches.extend(nodes.chunks(size).map(|some| Batch::of(some.to_vec(), &cases.members)));
                     return round.suspects.push((batch, Suspicion::Whole));
@@ -382,18 +387,19 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Keeps what a runtime does with a case alone.
+    /// Keeps the result of a case that was executed alone or left out.
     fn keep(&mut self, cases: &Cases, round: &mut Round, case: usize, mut execution: Execution) {
         let judgement = cases.judge(case, &mut execution);
         self.guess.learn(round.place, &cases.aspects[case], &execution.outcome);
         round.done[case] = Some((execution, judgement));
     }
 
-    /// Whether an answer that was given in a batch counts: it is right, or wrong as a known issue is.
+    /// Whether a result in a batch counts: it is right, or wrong as a known issue is.
     fn counts(&self, id: &RuntimeId, member: &Member, execution: &Execution, judgement: &Judgement) -> bool {
         let found = match judgement {
             Judgement::Wrong(found) => found,
-            // Where the specification leaves room, wirings are compared bit by bit, so it has to be the answer of the case alone.
+            // If the specification leaves room, wirings are compared bit by bit. So an answer that is not exact must come
+            // from the case alone.
             Judgement::Tolerated(_) => return is_exact(member.generated, execution),
             Judgement::Agrees | Judgement::Unsupported(_) => return true,
         };
@@ -402,7 +408,8 @@ impl<'a> Scheduler<'a> {
             .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
 
-    /// Keeps what went wrong in a batch and right alone, as the smallest such batch, as long as that takes little of the time.
+    /// Keeps the batches that fail although their cases are right alone. Each is reduced to the smallest batch that fails, as
+    /// long as this takes little of the time.
     fn confirm(&mut self, runtime: &mut dyn Runtime, cases: &Cases, round: &Round) {
         for (batch, suspicion) in &round.suspects {
             let alone = |case: usize| round.done[case].as_ref().map(|(execution, _)| &execution.outcome);
@@ -427,7 +434,7 @@ impl<'a> Scheduler<'a> {
                 Err(_) => true,
             };
             if !goes_wrong(batch.cases()) {
-                // What does not come again cannot be shown to anyone.
+                // A failure that does not occur again cannot be shown to anyone.
                 self.reducing.spend(began.elapsed());
                 continue;
             }
@@ -443,7 +450,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// What a runtime that was found wrong did wrong in a case.
+/// The mismatches of a runtime that was found wrong in a case.
 pub(super) fn mismatches(
     generated: &Generated,
     id: &RuntimeId,
@@ -453,14 +460,14 @@ pub(super) fn mismatches(
     Mismatch::all(generated.case.subject(), generated.expectation.rule(), id, execution, found)
 }
 
-/// Whether the answer is the very one that the specification gives or leans to.
+/// Whether the answer is exactly the one that the specification demands or leans to.
 fn is_exact(generated: &Generated, execution: &Execution) -> bool {
     let Outcome::Answer(outputs) = &execution.outcome else { return false };
     let given = outputs.iter().filter(|output| output.native_type.is_none()).map(|output| &output.tensor);
     generated.expectation.outputs().is_some_and(|expected| given.eq(expected))
 }
 
-/// The batch without each case that it goes wrong without.
+/// Removes the cases without which the batch still fails.
 fn without_surplus(mut batch: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]) -> bool) -> Vec<usize> {
     let mut size = batch.len() / 2;
     while size > 0 {
@@ -479,10 +486,10 @@ fn without_surplus(mut batch: Vec<usize>, goes_wrong: &mut impl FnMut(&[usize]) 
     batch
 }
 
-/// What a runtime does with cases in one model: as its runs if each of them has that model, and else as its nodes.
+/// Executes cases in one model: as its runs if all of them have the same model, else as its nodes.
 ///
 /// # Errors
-/// The execution of the model, if it was not answered.
+/// The execution of the model, if it is no answer that can be divided among the cases.
 fn execute_batch(
     cases: &[usize],
     members: &[Member],
@@ -499,7 +506,7 @@ fn execute_batch(
     Ok(cases.iter().copied().zip(executions).collect())
 }
 
-/// How many outputs each of some cases has.
+/// The number of outputs of each case.
 fn outputs(cases: &[usize], members: &[Member]) -> Vec<usize> {
     cases.iter().map(|&case| members[case].generated.case.outputs().count()).collect()
 }

@@ -1,4 +1,4 @@
-//! Where the cases of a campaign come from: an unending stream of a seed, or every case of a space.
+//! The sources of the cases of a campaign: an endless stream of a seed, or every case of a space.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,23 +8,24 @@ use serde::{Deserialize, Serialize};
 use crate::case::space::Bounds;
 use crate::case::{Case, Generated, Generator, Nodes, catalogue};
 
-/// Cases by number. The same number is the same case on every machine.
+/// Gives cases by number. A number gives the same case on every machine.
 pub trait Source: Sync {
-    /// The cases of some numbers, in order, as far as there are any; a source without an end has them all.
+    /// The cases with these numbers, in order, up to the end of the source. A source without an end has a case for every
+    /// number.
     fn cases(&self, indices: &[u64]) -> Vec<Generated>;
 }
 
-/// The number of cases in a row: those of a row may have one model, so a shard is given whole rows.
+/// The number of cases in a row. The cases of a row may have the same model, so a shard is given whole rows.
 const ROW: u64 = 32;
 
-/// The catalogue of edge cases, a case for each cell, and then what a seed gives, without end.
+/// The catalogue of edge cases, a case for each cell, and then the cases of a seed, without end.
 ///
-/// It is made of rows. What follows on the first case of a row that leaves open what it is fed, up to the end of the row, has
-/// the model of that case. If there are to be graphs beside cases of one node, they are every other row. In a row of graphs this
-/// holds for the last quarter, and the others have a model each.
+/// The stream consists of rows. The first case of a row whose model leaves the feeds open gives its model to the rest of the
+/// row. In a row of graphs, only the last quarter follows this rule, and each other case has its own model. If the stream has
+/// graphs and cases of one node, every other row is a row of graphs.
 #[derive(Debug)]
 pub struct Stream {
-    /// What comes before the seed: cases that are given, the catalogue, and a case for each cell.
+    /// The cases before those of the seed: the given cases, the catalogue, and a case for each cell.
     catalogue: Vec<Case>,
     generator: Generator,
     seed: u64,
@@ -33,7 +34,7 @@ pub struct Stream {
     nodes: Nodes,
 }
 
-/// The part of a row whose cases may have one model, as far as it was drawn.
+/// The part of a row whose cases may have the same model, as far as it was drawn.
 struct Row {
     first: u64,
     next: u64,
@@ -41,7 +42,7 @@ struct Row {
 }
 
 impl Stream {
-    /// The stream of a seed; `first` are cases that come even before the catalogue.
+    /// The stream of a seed. The cases in `first` come before the catalogue.
     pub fn new(generator: Generator, seed: u64, first: Vec<Case>) -> Stream {
         let listed = generator.operators().iter().flat_map(|operator| catalogue::cases(operator));
         let first = first.into_iter().filter(|case| generator.is_of(case));
@@ -49,20 +50,21 @@ impl Stream {
         Stream { catalogue, generator, seed, row: ROW, nodes: Nodes::ONE }
     }
 
-    /// The same where each case is drawn with a model of its own.
+    /// The same stream, but each case is drawn with a model of its own.
     #[must_use]
     pub fn without_rows(self) -> Stream {
         Stream { row: 1, ..self }
     }
 
-    /// The same of cases that have so many nodes; those that come first are left out where they have more or fewer.
+    /// The same stream, but only with cases of these numbers of nodes. All others are left out, also those that come before
+    /// the seed.
     #[must_use]
     pub fn with_nodes(self, nodes: Nodes) -> Stream {
         let catalogue = self.catalogue.into_iter().filter(|case| nodes.has(case)).collect();
         Stream { catalogue, nodes, ..self }
     }
 
-    /// A case of the generator, whose row may be at hand.
+    /// Draws a case of the generator. `row` keeps the last row that was drawn.
     fn drawn(&self, index: u64, row: &mut Row) -> Generated {
         let graphs = self.nodes.of_graphs().filter(|_| !self.nodes.has_one() || index / self.row % 2 == 1);
         let draw = |index: u64| match &graphs {
@@ -98,7 +100,8 @@ impl Stream {
 impl Source for Stream {
     fn cases(&self, indices: &[u64]) -> Vec<Generated> {
         let mut row = Row { first: 0, next: u64::MAX, open: None };
-        // The row in which the catalogue ends is filled with what is drawn last, so that a row begins with case 0 of the seed.
+        // A row begins with case 0 of the seed. The rest of the row in which the catalogue ends is filled with the last cases
+        // of the seed.
         let listed = (self.catalogue.len() as u64).next_multiple_of(self.row);
         let case = |&index: &u64| match usize::try_from(index).ok().and_then(|index| self.catalogue.get(index)) {
             Some(case) => Generated::given(case.clone()),
@@ -115,41 +118,41 @@ impl Source for Bounds {
     }
 }
 
-/// One part of so many that a source is divided into, such as 3/16: every 16th row of its cases, from the third on. The parts
-/// are disjoint, together they are the source, and each of them has its share of what comes first.
+/// One of the parts into which a source is divided. Shard 3/16 has every 16th row of cases, starting with the third. The
+/// shards are disjoint, together they are the source, and each has its share of the first cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Shard {
-    /// How many parts there are.
+    /// The number of shards.
     of: u64,
-    /// Counts from 1.
+    /// The number of this shard, from 1.
     number: u64,
 }
 
 impl Shard {
-    /// The part that is everything.
+    /// The shard that is the whole source.
     pub const WHOLE: Shard = Shard { of: 1, number: 1 };
 
-    /// The most parts that a source is divided into.
+    /// The most shards into which a source is divided.
     const MOST: u64 = 10_000;
 
-    /// A part, if there is one of that number.
+    /// Shard `number` of `of`, if there is one.
     pub fn new(number: u64, of: u64) -> Option<Shard> {
         ((1..=of).contains(&number) && of <= Shard::MOST).then_some(Shard { of, number })
     }
 
-    /// How many parts there are.
+    /// The number of shards.
     pub fn of(self) -> u64 {
         self.of
     }
 
-    /// How many of so many cases are in it.
+    /// How many of the first `cases` cases of the source are in this shard.
     pub fn share_of(self, cases: u64) -> u64 {
         let (rounds, rest) = (cases / ROW / self.of, cases % (ROW * self.of));
         rounds * ROW + rest.saturating_sub((self.number - 1) * ROW).min(ROW)
     }
 
-    /// The number that a case of it has in the source.
+    /// The number in the source of a case of this shard; `None` if it is too large.
     fn place(self, index: u64) -> Option<u64> {
         let row = (index / ROW).checked_mul(self.of)?.checked_add(self.number - 1)?;
         row.checked_mul(ROW)?.checked_add(index % ROW)
@@ -222,15 +225,15 @@ mod tests {
         assert_eq!(cases[1].case, Generator::default().case(7, 0).case);
     }
 
-    /// Holds rows of a stream against what is said of them: from this place of a row on there are few models, and so many in a
-    /// hundred of their cases are valid.
+    /// Asserts that the rows of a stream have few models from case `apart` of a row on, and that more than `least` percent of
+    /// the cases with a common model are valid.
     fn assert_few_models(stream: &Stream, apart: usize, least: usize) {
         let first = (stream.catalogue.len() as u64).next_multiple_of(ROW);
         let indices: Vec<u64> = (first..first + 250 * ROW).collect();
         let cases = stream.cases(&indices);
         let mut related: Vec<&Generated> = Vec::new();
         for row in cases.chunks(usize::try_from(ROW).unwrap()) {
-            // Each case up to the first that is open has a model of its own, and all after it have that one.
+            // Each case before the first open one has its own model. All cases after it have the model of the open one.
             let row = &row[apart..];
             let open = row.iter().position(Generated::is_open).unwrap_or(row.len() - 1);
             let model = |generated: &Generated| model::job(&generated.case, &generated.tensors).model;
@@ -244,7 +247,7 @@ mod tests {
         assert!(related.len() * 2 > most && valid * 100 > related.len() * least, "{valid} of {}", related.len());
         let different: HashSet<&Case> = related.iter().map(|generated| &generated.case).collect();
         assert!(different.len() * 100 > related.len() * 65, "{} of {}", different.len(), related.len());
-        // No case depends on which others are asked for.
+        // A case does not depend on the other cases that are asked for.
         for place in [5, 17, 4099, 7999] {
             assert_eq!(stream.cases(&indices[place..=place])[0].case, cases[place].case);
         }
@@ -302,7 +305,7 @@ mod tests {
         assert!(serde_json::from_str::<Nodes>("[2,9]").is_err());
     }
 
-    /// Holds the shards of a source against its first cases.
+    /// Asserts that the shards of a source are disjoint, and that together they are its first `len` cases.
     #[track_caller]
     fn assert_divided(source: &dyn Source, len: u64) {
         let cases = |source: &dyn Source, len: u64| -> Vec<Case> {

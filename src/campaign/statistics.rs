@@ -1,4 +1,4 @@
-//! What a campaign counts. Counts of two parts add up to those of the whole, in any order.
+//! The counts of a campaign. The counts of its parts add up to those of the whole, in any order.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -18,33 +18,35 @@ use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
 
-/// What a known defect looks like: its mismatch, and the features of its minimized case.
+/// The marks of a known defect: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Trigger {
     pub mismatch: Mismatch,
     pub features: Features,
-    /// Of what is costly: the rule that its case breaks, if it breaks one. A case that does not is not left out.
+    /// For a defect that ends a process: the rule that its case breaks, if any. If it is set, a case that breaks no rule is
+    /// not left out.
     pub rule: Option<Rule>,
-    /// Whether it is meant to be so. It is counted apart, and is no defect.
+    /// Whether the runtime does this by design. Such a mismatch is counted apart, and is not a defect.
     pub by_design: bool,
 }
 
 impl Trigger {
-    /// What an open defect looks like.
+    /// A trigger without a rule, of a defect that is not by design.
     pub fn new(mismatch: Mismatch, features: Features) -> Trigger {
         Trigger { mismatch, features, rule: None, by_design: false }
     }
 
-    /// Whether a mismatch in a case with these features is this defect at work. So is a panic or a crash of a graph that is like
-    /// that of one of its operators: what that node is given may not be known, since the graph is to be refused before.
+    /// Whether this defect explains a mismatch in a case with these features. It also explains a similar panic or crash of a
+    /// graph that has a node of its operator. The inputs of that node may not be known, because the graph must be refused
+    /// before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
         let is_failure = mismatch.operator == GRAPH && mismatch.is_failure();
         self.mismatch.is_that_of(mismatch) && self.is_in(features)
             || is_failure && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
-    /// Whether another trigger is this one with more to it. Of a minimized graph nothing could be taken away, so where a valid one
-    /// is refused it does not matter in which words.
+    /// Whether another trigger is this one with more features. Nothing can be removed from a minimized graph, so if a valid
+    /// graph is refused, the words of the refusal do not matter.
     pub fn explains_all_of(&self, other: &Trigger) -> bool {
         let (own, others) = (&self.mismatch, &other.mismatch);
         let is_refusal = |mismatch: &Mismatch| mismatch.discrepancies == [Discrepancy::RefusesValid];
@@ -56,7 +58,8 @@ impl Trigger {
                 && self.is_in(&other.features)
     }
 
-    /// Whether a case with these features has all of its own. Those of any operator may be those of one node of a graph.
+    /// Whether a case with these features has all features of the trigger. For a trigger of any operator, it is enough that
+    /// one node of a graph has them.
     pub fn is_in(&self, features: &Features) -> bool {
         self.features.are_within(features) || self.mismatch.operator == ANY && features.have_node_with(&self.features)
     }
@@ -72,41 +75,42 @@ pub struct Statistics {
     pub unspecified: u64,
     /// Invalid cases that were drawn to break exactly one rule.
     pub invalid_by_intent: u64,
-    /// Since the campaign began.
+    /// The time that the campaign has run.
     pub elapsed: Duration,
     /// In the order in which the runtimes are listed.
     pub runtimes: Vec<RuntimeStatistics>,
     /// Mismatches that no known defect explains, the most severe first.
     #[serde(serialize_with = "write_groups", deserialize_with = "read_groups")]
     pub groups: Groups,
-    /// Mismatches that a known defect explains, by its place among those that the campaign was given.
+    /// The number of mismatches that each known defect explains, by the index of the defect in the list that the campaign was
+    /// given.
     #[serde(with = "Pairs")]
     pub explained: BTreeMap<usize, u64>,
     pub coverage: Coverage,
     pub times: Times,
 }
 
-/// Where the time of all threads went. What a runtime takes includes the way to its process and back.
+/// The time of all threads, by stage. The time of a runtime includes the transfer to its process and back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Times {
-    /// Drawing cases, and what the specification says of them.
+    /// Drawing cases, and finding out what the specification demands of them.
     pub generating: Duration,
-    /// Making models of them, dividing the results of these, and comparing each part with the specification.
+    /// Making models of cases, dividing the results of the models among the cases, and comparing each result with the
+    /// specification.
     pub modelling: Duration,
     /// By runtime.
     pub executing: Vec<Duration>,
-    /// Comparing what the runtimes did with each other and with variants, and recognizing truncation.
+    /// Comparing the results of the runtimes with each other and with those of variants, and recognizing truncation.
     pub judging: Duration,
     pub counting: Duration,
-    /// The CPU time of the program and of the processes of the runtimes, all that they did besides included. Zero where
-    /// that is not known.
+    /// The CPU time of the program and of the processes of the runtimes, with all their other work. Zero if it is not known.
     pub cpu: Duration,
-    /// When the last of it ended, since 1970-01-01, in whole seconds. Zero before that.
+    /// The time at which the last part of the campaign ended, since 1970-01-01, in whole seconds. Zero before that.
     pub ended: Duration,
 }
 
 impl Times {
-    /// What the program itself did, by name.
+    /// The stages of the program itself, by name.
     pub fn stages(&self) -> [(&'static str, Duration); 4] {
         [
             ("generating", self.generating),
@@ -128,23 +132,23 @@ impl Times {
     }
 }
 
-/// What one runtime did in a campaign.
+/// The results of one runtime in a campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RuntimeStatistics {
     pub id: RuntimeId,
     pub agreed: u64,
     #[serde(with = "Pairs")]
     pub tolerated: BTreeMap<Tolerance, u64>,
-    /// Cases in which nothing is wrong but what it does so by design.
+    /// Cases that are wrong only in ways that are by design of the runtime.
     pub by_design: u64,
     pub wrong: u64,
-    /// Cases that it refuses as it must, by the rule that is broken and the reason that it gives.
+    /// Right refusals, by the rule that the case breaks and by the reason that the runtime gives.
     #[serde(with = "Pairs")]
     pub refusals: BTreeMap<Rule, Refusals>,
-    /// By operator, version and type of the data, and by what is lacking.
+    /// Unsupported cases, by operator, version, type of the data, and gap.
     #[serde(with = "Pairs")]
     pub unsupported: BTreeMap<Tally, u64>,
-    /// Failures in words that no table knows, wherever they were counted, with the shortest such message.
+    /// Failures with a message that is in no table, whatever their judgement, and the shortest such message.
     pub unclassified: u64,
     pub unclassified_message: Option<String>,
 }
@@ -153,9 +157,9 @@ pub struct RuntimeStatistics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
     pub count: u64,
-    /// Those for another reason: they do not show that the rule is checked.
+    /// Refusals for another reason. They do not show that the runtime checks the rule.
     pub other: u64,
-    /// Those for which the runtime gives no reason that is understood.
+    /// Refusals without a reason that is understood.
     pub unstated: u64,
 }
 
@@ -171,7 +175,7 @@ impl Refusals {
     }
 }
 
-/// What an unsupported case was.
+/// The kind of an unsupported case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tally {
     #[serde(deserialize_with = "operator::read_name")]
@@ -184,17 +188,17 @@ pub struct Tally {
 }
 
 impl RuntimeStatistics {
-    /// In how many cases it changed nothing but the payload of a NaN.
+    /// The number of cases in which the runtime changed only the payload of a NaN.
     pub fn nan_payloads(&self) -> u64 {
         self.tolerated.get(&Tolerance::NanPayload).copied().unwrap_or(0)
     }
 
-    /// How many cases it does not support or was not given.
+    /// The number of cases that the runtime does not support or was not given.
     pub fn unsupported(&self) -> u64 {
         self.unsupported.values().sum()
     }
 
-    /// How many cases it was not given, since it might have ended its process.
+    /// The number of cases that the runtime was not given, because they might end its process or have too large an output.
     pub fn left_out(&self) -> u64 {
         self.unsupported.iter().filter(|(tally, _)| tally.gap.is_left_out()).map(|(_, count)| count).sum()
     }
@@ -205,7 +209,7 @@ impl RuntimeStatistics {
 pub struct Group {
     /// The shortest case that shows it.
     pub case: Case,
-    /// That case as it is written.
+    /// The text of that case.
     text: String,
     pub count: u64,
 }
@@ -216,10 +220,10 @@ impl Group {
     }
 }
 
-/// Groups of mismatches, each under its mismatch and the features of its case.
+/// Groups of mismatches, by the mismatch and the features of its case.
 type Groups = BTreeMap<(Mismatch, Features), Group>;
 
-/// As a list, without the features, which are those of the case.
+/// Writes groups as a list, without the features, which follow from the case.
 fn write_groups<S: Serializer>(groups: &Groups, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(groups.iter().map(|((mismatch, _), group)| (mismatch, &group.case, group.count)))
 }
@@ -257,7 +261,7 @@ impl Statistics {
         }
     }
 
-    /// Counts one case with what each runtime did and what is thought of it.
+    /// Counts one case, with the execution and the judgement of each runtime.
     pub fn count(&mut self, generated: &Generated, ids: &[RuntimeId], examination: &Examination, known: &[Trigger]) {
         let own = OnceCell::new();
         let features = |fault: &Fault| match &fault.node {
@@ -333,7 +337,7 @@ impl Statistics {
         }
     }
 
-    /// Keeps what a case was reduced to, so that nothing more has to be taken away from it. It does not count as a case.
+    /// Adds the mismatches of a reduced case, so that nothing more has to be removed from it. It does not count as a case.
     pub(super) fn add_reduced(&mut self, reduced: Reduced, ids: &[RuntimeId], known: &[Trigger]) {
         let Reduced { place, case, execution } = reduced;
         let features = Features::of(&case);
@@ -346,7 +350,7 @@ impl Statistics {
         }
     }
 
-    /// Keeps what is wrong with a case of which the parts are right. It does not count as a case.
+    /// Adds the mismatches of a case whose parts are right. It does not count as a case.
     pub(super) fn add_found(
         &mut self,
         generated: &Generated,
@@ -364,7 +368,7 @@ impl Statistics {
         }
     }
 
-    /// Adds what another part of the same campaign counted.
+    /// Adds the counts of another part of the same campaign.
     pub fn add(&mut self, part: Statistics) {
         self.cases += part.cases;
         self.valid += part.valid;
@@ -393,7 +397,8 @@ impl Statistics {
     }
 }
 
-/// Of two messages the shorter, or the first in the alphabet of equally long ones: whichever was first.
+/// Keeps the shorter of two messages. Of equally long ones it keeps the first in the alphabet, so their order does not
+/// matter.
 fn keep_shortest(shortest: &mut Option<String>, new: Option<String>) {
     let is_better =
         |new: &String| shortest.as_ref().is_none_or(|shortest| (new.len(), new) < (shortest.len(), shortest));
@@ -408,8 +413,8 @@ fn add_counts<K: Ord>(mine: &mut BTreeMap<K, u64>, theirs: BTreeMap<K, u64>) {
     }
 }
 
-/// Adds mismatches to their group. Its case is the shortest, or the first in the alphabet of these, so it does not
-/// depend on the order in which cases come.
+/// Adds mismatches to their group. The case of the group is the shortest, or the first in the alphabet of the shortest ones,
+/// so the order of the cases does not matter.
 fn add_group(groups: &mut Groups, key: (Mismatch, Features), new: Group) {
     match groups.entry(key) {
         Entry::Vacant(vacant) => {

@@ -12,19 +12,19 @@ use crate::runtime::planted::{self, Fault};
 use crate::runtime::{self, Execution, Gap, NativeType, Outcome, Output, execute_once};
 use crate::verdict::{Discrepancy, Mismatch};
 
-/// A campaign without known issues, of so many cases or without end.
+/// The options of a campaign without known issues, of this many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
     let (reserve, give_up) = (&|_: &Statistics| Duration::ZERO, &|_: &Statistics| {});
     Options { source, from: 0, cases, reserve, threads, batch: 64, expected: &[], known: &[], give_up }
 }
 
-/// Whether the node of an operator is in the model. A name this long does not come up in it by chance.
+/// Whether the model has a node of this operator. A name this long does not occur in a model by chance.
 fn is_of(operator: &str, job: &Job) -> bool {
     let needle = format!("{operator}_");
     job.model.bytes().unwrap().windows(needle.len()).any(|window| window == needle.as_bytes())
 }
 
-/// Shape hands its answer over in a type that ONNX does not have.
+/// Shape gives its answer in a type that ONNX does not have.
 fn native_shape(job: &Job, execution: &mut Execution) {
     if planted::is(job, "Shape")
         && let Outcome::Answer(outputs) = &mut execution.outcome
@@ -136,7 +136,7 @@ impl Source for Counted {
     }
 }
 
-/// What a panic on a dim of zero looks like.
+/// The trigger of a panic on a dim of zero.
 fn known_trigger() -> Vec<Trigger> {
     let open = || Ok(vec![planted::without_faults()?, planted::with_faults(&[planted::panics_on_zero])?]);
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
@@ -146,7 +146,7 @@ fn known_trigger() -> Vec<Trigger> {
     groups.map(|(mismatch, features)| Trigger::new(mismatch, features)).into_iter().collect()
 }
 
-/// All that does not depend on the time.
+/// The statistics without those that depend on the time.
 fn result(statistics: &Statistics) -> String {
     let statistics = Statistics { elapsed: Duration::ZERO, times: Times::default(), ..statistics.clone() };
     format!("{statistics:#?}")
@@ -207,7 +207,7 @@ fn a_limit_within_a_block_can_be_raised() {
     assert_same(&parts[4], &whole);
 }
 
-/// What a campaign finds on a runtime that is right with each case alone: cases of several nodes, or of several runs.
+/// The mismatches of a runtime that is right with each case alone. Their cases have several nodes or several runs.
 #[track_caller]
 fn found(open: Opener) -> Vec<(Mismatch, Case)> {
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
@@ -248,7 +248,7 @@ fn a_wrong_answer_in_a_batch_only_is_found_and_held_against_no_case() {
     assert!(!found.is_empty() && found.iter().all(|(_, case)| case.nodes.len() == 2), "{found:?}");
 }
 
-/// Gives what it gave in the first run of a session in each other run of it too.
+/// Gives the result of the first run of a session in each other run of it too.
 struct Stale(Box<dyn Runtime>);
 
 impl Runtime for Stale {
@@ -277,7 +277,7 @@ fn what_a_session_keeps_from_one_run_to_the_next_is_a_case_of_two_runs() {
     }
 }
 
-/// Has no Flatten, and finds that out when it loads the model, or in each run.
+/// A runtime without Flatten, which reports that when it loads the model, or in each run.
 struct WithoutFlatten {
     right: Box<dyn Runtime>,
     at_load: bool,
@@ -321,7 +321,7 @@ fn a_model_that_cannot_be_loaded_is_tried_once_for_all_cases_that_have_it() {
     assert!(each > 1000 && many >= each && few * 2 < each, "{each} {many} {few}");
 }
 
-/// Was stopped: it gives back nothing.
+/// A runtime that was stopped. It gives no results.
 struct Stopped(Box<dyn Runtime>);
 
 impl Runtime for Stopped {
@@ -345,7 +345,7 @@ fn a_runtime_that_was_stopped_holds_up_nobody() {
     assert_eq!(examination.executions[0].outcome, Outcome::Unsupported(Gap::Process));
 }
 
-/// Counts what it is asked, which it may have no kernel for.
+/// A runtime that counts its jobs, and may have no kernel for them.
 struct Counting {
     id: RuntimeId,
     right: Box<dyn Runtime>,
@@ -394,7 +394,7 @@ fn what_asks_for_more_elements_than_are_judged_is_left_out() {
             indices.iter().map_while(case).map(Generated::given).collect()
         }
     }
-    // No machine has the memory for the first, some have it for the next three, and the others are judged.
+    // No machine has the memory for the first case. Some machines have it for the next three. The others are judged.
     let lines = [
         "Expand@26 float[1] int64[1]{1125899906842624}",
         "Expand@26 float[1] int64[1]{1125899906842623}",
@@ -497,7 +497,8 @@ fn what_any_operator_shows_is_known_alone_and_in_a_graph() {
     assert!(any.explains_all_of(&more), "a minimized graph is refused in whichever words");
 }
 
-/// Right the first time that a graph with a Reshape and a Shape is loaded, and the rank of its outputs is another after that.
+/// A runtime that is right when a graph with a Reshape and a Shape is loaded for the first time. After that, its outputs have
+/// another rank.
 struct WrongWhenLoadedAgain {
     right: Box<dyn Runtime>,
     loaded: HashSet<crate::model::Serialized>,

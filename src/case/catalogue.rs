@@ -1,8 +1,8 @@
 //! The catalogue of targeted edge cases, as readable lines under `corpus/catalogue/`.
 //!
-//! A line is a case and what is demanded of it, which a test holds to the in-house implementation: the dims of the outputs, of
-//! Shape and Size the elements, or the outputs with all their elements; `reject RULE`; or `open RULE` and what the texts lean
-//! to.
+//! A line is a case and its expected answer: the dims of the outputs, the elements for Shape and Size, or the outputs with all
+//! their elements; `reject RULE`; or `open RULE` and the answer that the specification leans to. A test compares each line with the
+//! in-house implementation.
 
 use super::{Case, ParseCaseError};
 use crate::operator::Operator;
@@ -10,14 +10,14 @@ use crate::operator::Operator;
 /// The edge cases of an operator, in the order of its file.
 ///
 /// # Panics
-/// If a line cannot be read; a test holds every line to it.
+/// If a line cannot be read. A test reads every line.
 pub fn cases(operator: &'static Operator) -> Vec<Case> {
     let lines = read(operator.catalogue);
     let lines = lines.unwrap_or_else(|(line, error)| panic!("catalogue of {operator}, line {line}: {error}"));
     lines.into_iter().map(|(case, _)| case).collect()
 }
 
-/// Each case with its demand; an error is that of the line of a number.
+/// Each case with its expected answer. An error comes with the number of its line.
 fn read(text: &'static str) -> Result<Vec<(Case, &'static str)>, (usize, ParseCaseError)> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     lines
@@ -36,7 +36,7 @@ mod tests {
     use crate::tensor::Tensor;
     use std::collections::HashSet;
 
-    /// A list of numbers, or the number that a scalar is.
+    /// A list of numbers, or the single number of a scalar.
     fn numbers(values: &[i64], rank: usize) -> String {
         let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         if rank == 0 { list } else { format!("[{list}]") }
@@ -48,7 +48,7 @@ mod tests {
         outputs.split(' ').filter(|text| text.contains('[')).filter_map(tensor).collect()
     }
 
-    /// What the expectation says, in the words of the catalogue; `demanded` if that is the same.
+    /// The expectation in the notation of the catalogue. It equals `demanded` if the two agree.
     fn demand(case: &Case, demanded: &str) -> String {
         let expectation = case.expectation(&case.tensors());
         if demanded.contains('{') && expectation.outputs() == Some(&written(demanded)[..]) {

@@ -1,5 +1,5 @@
-//! Cases with one special thing more than a given one. Where a defect does not show in one of them, the absence of that thing
-//! belongs to what triggers the defect.
+//! Cases with one more special feature than a given case. If a defect does not show in one of them, the absence of that feature
+//! belongs to the trigger of the defect.
 
 use std::mem::discriminant;
 
@@ -24,7 +24,7 @@ pub fn complications(case: &Case, with_the_same_expectation: bool) -> Vec<Case> 
     all.filter(|other| expectation(other) == own).collect()
 }
 
-/// An axis is given where there is none.
+/// Adds an axis attribute that is left out.
 fn axes(case: &Single) -> impl Iterator<Item = Single> {
     let specs = case.version().map_or(&[][..], |version| version.attributes);
     let is_left_out = |name: &str| case.attributes.iter().all(|attribute| attribute.name != name);
@@ -36,7 +36,7 @@ fn axes(case: &Single) -> impl Iterator<Item = Single> {
     })
 }
 
-/// What is fed is part of the model: one operand at a time.
+/// Makes an operand that is fed an initializer, one operand at a time.
 fn in_the_model(case: &Single) -> impl Iterator<Item = Single> {
     let is_fed = |place: &usize| {
         case.operands[*place].as_ref().is_some_and(|operand| operand.wiring == Wiring::Input(Declared::Static))
@@ -48,7 +48,7 @@ fn in_the_model(case: &Single) -> impl Iterator<Item = Single> {
     })
 }
 
-/// An entry of the target shape is inferred, or copied; or there is one more beside an entry that is inferred.
+/// Replaces an entry of the target shape by -1 (inferred) or 0 (copied), or adds an entry of 2 to a target with a -1.
 fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
     let target = case.target().unwrap_or_default();
     let fixed: Vec<usize> = (0..target.len()).filter(|&entry| target[entry] > 0).take(MOST_ENTRIES).collect();
@@ -68,14 +68,14 @@ fn other_entries(case: &Single) -> impl Iterator<Item = Single> {
     })
 }
 
-/// So many entries are enough: what a defect does with one of them it does with the others.
+/// The most entries that are replaced. A defect treats the other entries in the same way.
 const MOST_ENTRIES: usize = 4;
 
-/// The operators that are tried in the place of another: they take any data, and need no parameter but a target shape.
+/// The operators that replace another operator. They accept any data, and need no parameter except a target shape.
 const OTHERS: [&Operator; 5] = [&SHAPE, &FLATTEN, &RESHAPE, &SIZE, &IDENTITY];
 
-/// The graph with each of some other operators in the place of a node and its twins, which takes the first input of that node, and
-/// for a target shape all that there is: those that are valid if the graph is, and else break the same rule.
+/// The graph with each other operator of `OTHERS` in the place of a node and its twins. The operator takes the first input of that
+/// node, and -1 as a target shape. Only graphs are kept whose expectation is of the same kind, with the same rule.
 pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
     let demand = |case: &Case| {
         let expectation = case.expectation(&case.tensors());

@@ -1,31 +1,31 @@
-//! The contents of an operand: a short description that stands for as many elements as there are.
+//! The contents of an operand: a short description of any number of elements.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::tensor::{Class, ElementType, Elements, FloatFormat, Strings, Tensor, TensorError, element_count, mask};
 
-/// What the elements of an operand are.
+/// The elements of an operand.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Contents {
-    /// 0, 1, 2, … as numbers of the type, or as its codes where it is narrower than 32 bits.
+    /// 0, 1, 2, … as numbers of the type. Float types of up to 8 bits count in codes.
     Count,
     /// Random bits from a seed.
     Random(u64),
-    /// The special values of the type, over and over: NaN payloads, -0, subnormals, infinities, extremes; strings that
-    /// are empty, hold a NUL, or need four bytes a character.
+    /// The special values of the type, repeated: NaN payloads, -0, subnormals, infinities, extremes; strings that are empty, hold a
+    /// NUL, or need four bytes a character.
     Special,
-    /// Element by element, for any type but string.
+    /// Explicit elements of any type except string.
     Bits(Vec<u128>),
-    /// Element by element.
+    /// Explicit strings.
     Strings(Vec<String>),
 }
 
 const SPECIAL_STRINGS: [&str; 6] = ["", "\0", "a\0b", "𝔘𝔫𝔦", "\u{10ffff}", "plain"];
 
 impl Contents {
-    /// The tensor of these contents. Explicit elements that are fewer than the dims ask for are repeated, and more are
-    /// cut, so that a case stays a case when its dims change.
+    /// The tensor of these contents. Explicit elements are repeated or cut to the number that the dims ask for, so that a case
+    /// stays a case when its dims change.
     pub fn tensor(&self, element_type: ElementType, dims: &[i64]) -> Tensor {
         let count = element_count(dims).expect("an operand within its limits has a countable number of elements");
         let made = match element_type {
@@ -35,7 +35,7 @@ impl Contents {
         made.expect("as many elements are made as the dims hold")
     }
 
-    /// The elements of a tensor one by one. Bytes of a string that are not UTF-8, which no case has, are replaced.
+    /// The explicit elements of a tensor. Bytes of a string that are not UTF-8 are replaced; no case has such bytes.
     pub fn of(tensor: &Tensor) -> Contents {
         match tensor.elements() {
             Elements::Packed(_) => Contents::Bits((0..tensor.len()).map(|index| tensor.element_bits(index)).collect()),
@@ -45,7 +45,7 @@ impl Contents {
         }
     }
 
-    /// A tensor of so many elements, which are made one by one as they are packed.
+    /// A tensor of `count` elements. Each element is made only when it is packed.
     fn packed(&self, element_type: ElementType, dims: Vec<i64>, count: usize) -> Result<Tensor, TensorError> {
         match self {
             Contents::Count => {
@@ -87,12 +87,12 @@ fn repeated(element_type: ElementType, dims: Vec<i64>, bits: &[u128], count: usi
     Tensor::from_element_bits(element_type, dims, bits.iter().map(|bits| bits & mask).cycle().take(count))
 }
 
-/// The bits of an element in which the values of its type differ: of the eight of a bool only the lowest.
+/// The bits of an element that its value uses: all bits, except that a bool uses only the lowest of its eight.
 pub(super) fn own_bits(element_type: ElementType) -> u128 {
     mask(if element_type == ElementType::Bool { 1 } else { element_type.bits() })
 }
 
-/// Number `i` as an element of a type; types that cannot count as far start again.
+/// Number `i` as an element of a type. A type that cannot count as far starts again at 0.
 #[expect(clippy::cast_precision_loss, reason = "counting up is for telling elements apart, not for exact numbers")]
 fn counted(element_type: ElementType, i: u64) -> u128 {
     match element_type {
@@ -107,7 +107,7 @@ fn counted(element_type: ElementType, i: u64) -> u128 {
     }
 }
 
-/// The values of a type that are most easily lost on the way.
+/// The special values of a type: those that a runtime most easily loses.
 fn special(element_type: ElementType) -> Vec<u128> {
     let width = element_type.bits();
     match element_type.class() {
@@ -123,15 +123,15 @@ fn special(element_type: ElementType) -> Vec<u128> {
         Class::Float(format) => special_floats(format, width),
         Class::Complex(format) => {
             let half = special_floats(format, width / 2);
-            // Real and imaginary part run through the list at different places.
+            // The imaginary part is three places ahead of the real part in the list.
             half.iter().zip(half.iter().cycle().skip(3)).map(|(re, im)| im << (width / 2) | re).collect()
         }
         Class::String => Vec::new(),
     }
 }
 
-/// Quiet and signalling NaNs with payloads, both zeros, infinities, subnormals, the largest numbers, ±1 in bits, each
-/// where the format has them; formats of up to 8 bits give every code they have.
+/// Quiet and signalling NaNs with payloads, both zeros, infinities, subnormals, the largest numbers, ±1 in bits, each where the
+/// format has them. A format of up to 8 bits gives all its codes.
 fn special_floats(format: FloatFormat, width: u32) -> Vec<u128> {
     if width <= 8 {
         return (0..1 << width).rev().collect();

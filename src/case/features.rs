@@ -1,7 +1,7 @@
-//! What is special about a case, apart from its exact values: the features that could make a runtime go wrong.
+//! The features of a case: special properties, apart from its exact values, that could make a runtime go wrong.
 //!
-//! The features of a *minimized* case are the trigger of a defect, since nothing more could be taken away from it. A
-//! case that has all of them, and more, shows the same defect for the same reason.
+//! The features of a *minimized* case are the trigger of a defect, since nothing more could be removed from it. A case with all of
+//! these features, and perhaps more, shows the same defect for the same reason.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -18,45 +18,44 @@ use crate::tensor::ElementType;
 pub struct Features {
     /// Sorted, each once.
     tags: Vec<Tag>,
-    /// The higher of the ranks of the data and of the target shape's result, up to 3 and at least 1; beyond that only
-    /// whether it passes 8 and 32.
+    /// The rank of the data or the length of the target shape, whichever is higher, at least 1. It is exact up to 3. From 4 on, it
+    /// is the lowest rank of a range: 4, 9 (above 8) or 33 (above 32).
     rank: u8,
-    /// The operator version.
+    /// The operator version; the opset of a graph.
     version: u8,
-    /// What must not be there, sorted: the defect does not show in the minimized case with it.
+    /// Features that must be absent, sorted. If one of them is added to the minimized case, the defect does not show.
     without: Vec<Tag>,
-    /// Whether the version is part of what is special. Not so in a case as it comes, but in a minimized one, if the
-    /// defect does not show in later versions.
+    /// Whether the version is a feature. It is one only in a minimized case whose defect does not show in later versions.
     up_to_version: bool,
-    /// Of a case of several nodes, what is special about each and about how they are joined; then there are no tags beside.
+    /// The features and edges of the nodes, if the case is not a single call. `tags` then holds only the earlier runs.
     graph: Option<Box<Graph>>,
 }
 
-/// What is special about a case of several nodes.
+/// The features of a case that is not a single call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Graph {
     nodes: Vec<Vertex>,
     edges: Vec<Edge>,
 }
 
-/// What is special about a node, apart from what other nodes give to it.
+/// The features of a node, without those of inputs that other nodes compute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Vertex {
-    /// `None` if the defect shows whatever the operator is.
+    /// `None` if the defect shows with any operator.
     operator: Option<OperatorName>,
     features: Features,
 }
 
-/// One feature. What is plain has none: float data, a graph input of static dims, sizes of 1 and more.
+/// One feature. Plain properties have none: float data, a graph input of static dims, sizes of 1 and more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tag {
-    /// The type of an operand, by its place.
+    /// The type of data that is not float, by the place of the operand.
     Type(u8, ElementType),
-    /// The type of an operand other than the data is not the only one that it may have.
+    /// An operand other than the data is not int64.
     OtherType(u8),
-    /// A trait of its wiring: whatever it does to one wiring with that trait, a defect does to all of them.
+    /// A trait of the wiring of an operand. A defect has the same effect on all wirings with that trait.
     Wired(u8, Trait),
-    /// It has a dim of this kind.
+    /// An operand has a dim of this kind.
     Dim(u8, Size),
     /// The output has a dim of zero where the data has none.
     ZeroMoved,
@@ -64,21 +63,21 @@ pub enum Tag {
     Scalar,
     /// The rank of an operand other than the data is not 1.
     OperandRank(u8),
-    /// Its contents are special values or random bits.
+    /// The contents of the data are special values, random bits or explicit elements.
     Contents(u8),
-    /// It is left out.
+    /// An operand is left out.
     Gap(u8),
     /// There are more operands than the version declares.
     MoreOperands,
-    /// There are more, and each of those is left out.
+    /// There are more operands than the version declares, and all further ones are left out.
     MoreGaps,
-    /// There are fewer.
+    /// There are fewer operands than the version requires.
     FewerOperands,
-    /// An attribute of a kind that the version does not declare for it, or one it does not declare at all.
+    /// An attribute by its kind: a list of numbers, or an attribute that no other tag describes, such as an undeclared one.
     Attribute(&'static str, AttributeKind),
-    /// An attribute is there twice, whichever.
+    /// Some attribute is given twice.
     Doubled,
-    /// The value of an attribute, or one in its list.
+    /// The value of an attribute, or a value in its list.
     Value(&'static str, Size),
     /// The text of an attribute.
     Choice(&'static str, &'static str),
@@ -88,7 +87,7 @@ pub enum Tag {
     VastProduct(u8),
     /// Such an operand is empty.
     NoEntries(u8),
-    /// A number is twice in a list of axes.
+    /// A list of axes contains a number twice.
     AxisTwice,
     /// The node names several outputs.
     Outputs,
@@ -98,24 +97,24 @@ pub enum Tag {
     Divided,
     /// The target shape is empty.
     EmptyTarget,
-    /// Somebody sees the output of a node that others take, or it is declared as more than symbols.
+    /// The output of a node is shown although other nodes use it, or it is declared with more than symbols.
     Shown(Shown),
-    /// A graph input or initializer is a graph output as well.
+    /// A graph input or initializer is also a graph output.
     Passed(u8),
     /// Another node is the same call of the same operator.
     Twin,
-    /// The session was run before, so many times.
+    /// The session had at least this many earlier runs.
     Before(usize),
 }
 
-/// What wirings have in common.
+/// A property that several wirings share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trait {
     /// The contents are in the model.
     InModel,
-    /// They are the output of a Constant node.
+    /// The operand is the output of a Constant node.
     Constant,
-    /// They are in the field of their type instead of the raw one.
+    /// The contents are in the field of their type instead of `raw_data`.
     Typed,
     /// The dims are not known at load.
     UnknownDims,
@@ -123,14 +122,15 @@ pub enum Trait {
     Shared,
     /// Not even the rank is known at load.
     UnknownRank,
-    /// It is a graph input with a default.
+    /// The operand is a graph input with a default.
     Default,
-    /// What is fed holds in place of the default.
+    /// A fed tensor overrides the default.
     Overridden,
 }
 
 impl Trait {
-    /// The traits of the wiring of an operand of so many dims: where there are none, none of them is unknown.
+    /// The traits of a wiring, for an operand of this rank. An operand without dims has no unknown dims, unless its rank is
+    /// unknown.
     const fn of(wiring: Wiring, rank: usize) -> &'static [Trait] {
         match wiring {
             Wiring::Input(Declared::Static) => &[],
@@ -148,22 +148,22 @@ impl Trait {
     }
 }
 
-/// The kind of a number: relative to the rank where it counts axes.
+/// The kind of a number. A number that counts axes is compared with the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Size {
     /// -2^31 and below.
     VeryNegative,
-    /// Before the front, or below -1.
+    /// An axis before the front, or a number below -1.
     BelowFront,
-    /// Counts from the back, or is -1.
+    /// An axis counted from the back, or -1.
     Negative,
     Zero,
     One,
-    /// Within the dims, or any size.
+    /// An axis within the dims, or any number above 1.
     Many,
-    /// The rank.
+    /// An axis equal to the rank.
     Rank,
-    /// Past the rank.
+    /// An axis past the rank.
     PastRank,
     /// 2^31 and above.
     Vast,
@@ -210,8 +210,8 @@ impl Features {
             let plain = Wiring::Input(Declared::Static);
             let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
             let target = case.version(place).and_then(Version::target_input);
-            // What is computed is special for nothing but that. In a graph int64 is plain, since shapes are computed, and the
-            // contents of a source are not distinguished.
+            // A computed input has no feature but its edge. In a graph, int64 is plain, since shapes are computed, and the contents
+            // of a source are no feature.
             own.tags.retain(|tag| {
                 !matches!(tag, Tag::Type(_, ElementType::Int64) | Tag::Contents(_))
                     && tag.input(target).is_none_or(|input| !node.is_computed(input))
@@ -240,8 +240,8 @@ impl Features {
         Features { tags, version: case.opset, graph, ..Features::default() }
     }
 
-    /// The features of a minimized graph that shows its defect with any operator in the place of some nodes: what is special
-    /// about these is their first input and their output.
+    /// The features of a minimized graph that shows its defect with any operator in the place of these nodes. Such a node keeps
+    /// only the features of its first input and of its output.
     #[must_use]
     pub fn with_any_operator(mut self, nodes: &[usize]) -> Features {
         for (place, vertex) in self.graph.iter_mut().flat_map(|graph| graph.nodes.iter_mut().enumerate()) {
@@ -260,11 +260,11 @@ impl Features {
         let data = case.data();
         let rank = data.map_or(0, |operand| operand.dims.len());
         let declared = version.map_or(0, |version| version.inputs.len());
-        // Of operands beyond those that are declared it only matters that they are there.
+        // Of operands beyond the declared ones, only the presence matters.
         let is_variadic = version.is_some_and(|version| version.input_counts().1 == usize::MAX);
         let declared = if is_variadic { declared.max(case.operands.len()) } else { declared };
         let least = version.map_or(0, |version| version.input_counts().0);
-        // Of the inputs of a list it does not matter which one it is.
+        // The place of an input in a variadic list does not matter.
         let last_spec = version.map_or(0, |version| version.inputs.len().saturating_sub(1));
         for (place, operand) in case.operands.iter().enumerate().take(declared) {
             let place = u8::try_from(if is_variadic { place.min(last_spec) } else { place }).unwrap_or(u8::MAX);
@@ -281,7 +281,7 @@ impl Features {
         }
         for attribute in &case.attributes {
             let spec = version.and_then(|v| v.attributes.iter().find(|spec| spec.name == attribute.name));
-            // What an undeclared attribute is called does not matter, nor what a doubled one says.
+            // The name of an undeclared attribute does not matter, and neither does the value of a doubled one.
             let name = if spec.is_some() { known_name(&attribute.name) } else { "other" };
             if case.attributes.iter().filter(|other| other.name == attribute.name).count() > 1 {
                 tags.push(Tag::Doubled);
@@ -290,7 +290,7 @@ impl Features {
             match (spec.map(|spec| (spec.role, spec.kind)), &attribute.value) {
                 (Some((Role::Axis, _)), AttributeValue::Int(value)) => {
                     let rank = i64::try_from(rank).unwrap_or(i64::MAX);
-                    // Where there must be an axis, one of those that the data has is nothing special.
+                    // If an axis is required, any axis of the data is plain.
                     let is_plain = spec.is_some_and(|spec| spec.is_required) && (0..rank).contains(value);
                     if !is_plain {
                         tags.push(Tag::Value(name, Size::of_axis(*value, rank)));
@@ -380,12 +380,12 @@ impl Features {
         Features { without: tags, ..self }
     }
 
-    /// The tags that another case has beyond these.
+    /// The tags of another case that are not among these.
     pub fn added_in<'a>(&self, other: &'a Features) -> impl Iterator<Item = Tag> + use<'a, '_> {
         other.tags.iter().copied().filter(|tag| !self.tags.contains(tag))
     }
 
-    /// Of those of a graph, the ones of its first node that has all that some words say; of one node, the same.
+    /// The features of the first node of a graph that has all features in `words`, or else these features unchanged.
     #[must_use]
     pub fn of_the_node_with(self, words: &[String]) -> Features {
         let node = self.graph.iter().flat_map(|graph| &graph.nodes).map(|node| &node.features);
@@ -396,8 +396,8 @@ impl Features {
         node.into_iter().find(has_all).cloned().unwrap_or(self)
     }
 
-    /// Without what the features of a case, which has the same nodes, have beyond some words. A node of several that
-    /// has such features, and that no word names, may be of any operator.
+    /// These features without those that `case` has and `words` does not name. Both must have the same nodes; otherwise nothing
+    /// changes. If a node of several has features or edges in `case` and `words` names none of them, it may be of any operator.
     #[must_use]
     pub fn as_written(mut self, case: &Features, words: &[String]) -> Features {
         match (&mut self.graph, &case.graph) {
@@ -425,13 +425,13 @@ impl Features {
         self
     }
 
-    /// Whether they are those of a graph with a node that has all the features `own` of one node.
+    /// Whether these are the features of a graph in which one node has all the features `own` of a single call.
     pub fn have_node_with(&self, own: &Features) -> bool {
         let nodes = self.graph.iter().flat_map(|graph| &graph.nodes);
         own.graph.is_none() && nodes.into_iter().any(|node| own.are_within(&node.features))
     }
 
-    /// Whether a case with the features `other` has all of these, so that the same defect is at work in it.
+    /// Whether a case with the features `other` has all of these, so that it shows the same defect.
     pub fn are_within(&self, other: &Features) -> bool {
         let is_part = match (&self.graph, &other.graph) {
             (None, None) => true,
@@ -445,31 +445,31 @@ impl Features {
             && !self.without.iter().any(|tag| other.tags.binary_search(tag).is_ok())
     }
 
-    /// Whether they are those of a graph with a node of an operator.
+    /// Whether these are the features of a graph with a node of this operator.
     pub fn has_node(&self, operator: OperatorName) -> bool {
         self.graph.as_ref().is_some_and(|graph| graph.nodes.iter().any(|node| node.operator == Some(operator)))
     }
 
-    /// How much there is of them.
+    /// The weight of the features: the number of tags, the rank, and the weights of the nodes.
     pub fn weight(&self) -> usize {
         let of_nodes = self.graph.iter().flat_map(|graph| &graph.nodes).map(|node| NODE + node.features.weight());
         self.tags.len() + usize::from(self.rank) + of_nodes.sum::<usize>()
     }
 }
 
-/// The weight of a node beside that of its features: another node is more than another feature.
+/// The weight of a node without its features: one more node weighs more than one more feature.
 const NODE: usize = 16;
 
 impl Default for Features {
-    /// Those of a case without anything special.
+    /// The features of a plain case.
     fn default() -> Features {
         Features { tags: vec![], rank: 1, version: 0, without: vec![], up_to_version: false, graph: None }
     }
 }
 
 impl Graph {
-    /// Whether it is a part of another graph: each node is one of the other's, joined in the same way, with its features
-    /// within those of that node. `taken` are the places of the first nodes there.
+    /// Whether it is a part of another graph: each node matches a node there that has all its features and the same edges. `taken`
+    /// are the places there of the nodes that match the first nodes here.
     fn is_within(&self, other: &Graph, taken: &mut Vec<usize>) -> bool {
         let place = taken.len();
         let Some(Vertex { operator, features }) = self.nodes.get(place) else { return true };
@@ -494,7 +494,7 @@ impl Graph {
         false
     }
 
-    /// A name for each node: its operator, or `any`, with a number if there are several of it.
+    /// A name for each node: its operator, or `any`. From the second node with the same name on, a number follows.
     fn names(&self) -> Vec<String> {
         let operator = |place: usize| self.nodes[place].operator.unwrap_or("any");
         let name = |place: usize| match (0..place).filter(|&other| operator(other) == operator(place)).count() {
@@ -515,8 +515,7 @@ impl Graph {
 }
 
 impl fmt::Display for Graph {
-    /// The edges, such as `Reshape.1<Shape`, and what is special about each node. It does not matter which input of any node it
-    /// is.
+    /// The edges, such as `Reshape.1<Shape`, and the features of each node. An edge to a node of any operator names no input.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.names();
         let edges = self.edges.iter().map(|edge| self.edge(*edge));
@@ -529,7 +528,7 @@ impl fmt::Display for Graph {
 }
 
 impl Tag {
-    /// The input that it is about, if it is about one; `target` is the one with the target shape.
+    /// The input that the tag describes, if it describes one. `target` is the place of the target shape.
     fn input(self, target: Option<usize>) -> Option<usize> {
         match self {
             Tag::Type(place, _)
@@ -592,13 +591,13 @@ fn target_tags(tags: &mut Vec<Tag>, target: &[i64]) {
     }
 }
 
-/// The texts that attributes may have; the rest are one.
+/// A text that an attribute may have; `other` for all other texts.
 fn choice(text: &str) -> &'static str {
     const CHOICES: [&str; 7] = ["constant", "reflect", "edge", "wrap", "DCR", "CRD", "up"];
     CHOICES.into_iter().find(|&known| known == text).unwrap_or("other")
 }
 
-/// The name of an attribute that some operator has; the rest are one.
+/// The name of an attribute that some operator has; `other` for all other names.
 fn known_name(name: &str) -> &'static str {
     let versions = OPERATORS.iter().flat_map(|operator| operator.versions);
     let names = versions.flat_map(|version| version.attributes).map(|spec| spec.name);
@@ -606,7 +605,7 @@ fn known_name(name: &str) -> &'static str {
 }
 
 impl Features {
-    /// The tags, and the rank if it is special.
+    /// The tags, and the rank if it is above 1.
     fn words(&self) -> Vec<String> {
         let rank = (self.rank > 1).then(|| rank_word(self.rank));
         self.tags.iter().map(ToString::to_string).chain(rank).collect()

@@ -1,7 +1,7 @@
-//! Generation by intent: first what a case should exercise is chosen, then values that do so.
+//! Generation by intent: the generator first chooses what a case exercises, and then draws values that do so.
 //!
-//! A case is drawn as a valid one, and then, if that is the intent, bent until it breaks exactly one rule. The result
-//! is held against the in-house implementation, so a case always carries what the specification really says of it.
+//! A case is drawn as a valid case. If the intent is a rule, the case is then changed until it breaks exactly that rule. The
+//! in-house implementation evaluates the result, so a case always has its actual expected answer.
 
 mod feeds;
 mod graph;
@@ -20,12 +20,12 @@ use super::{Case, Contents, Declared, Operand, Single, Wiring};
 use crate::operator::{Aim, Data, Drawn, Expectation, Given, OPERATORS, Operator, Rule, dims};
 use crate::tensor::{ElementType, Tensor};
 
-/// What a case is drawn for.
+/// The purpose of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Intent {
     /// Exactly one right answer.
     Valid,
-    /// Breaks this rule and no other, or is left open by it.
+    /// The case breaks this rule and no other, or the rule leaves its answer unspecified.
     Rule(Rule),
     /// Boundary values without a plan.
     Wild,
@@ -33,14 +33,14 @@ pub enum Intent {
     Given,
 }
 
-/// A case with what belongs to it.
+/// A case with its intent, its tensors and its expected answer.
 #[derive(Clone, Debug)]
 pub struct Generated {
     pub case: Case,
     pub intent: Intent,
     /// The tensors of the sources.
     pub tensors: Vec<Tensor>,
-    /// What the specification demands.
+    /// The expected answer.
     pub expectation: Expectation,
 }
 
@@ -50,10 +50,10 @@ pub struct Generator {
     operators: Vec<&'static Operator>,
 }
 
-/// Bytes of randomness for one case; what a case asks for beyond them is drawn as if every further byte were 0.
+/// Bytes of randomness for one case. All further bytes are read as 0.
 const ENTROPY: usize = 768;
 
-/// Values that have run out are drawn as zeros.
+/// Missing bytes are read as zeros, so drawing does not fail.
 const ENOUGH: &str = "drawing never needs more than it is given";
 
 /// The randomness of case `index` of a seed.
@@ -81,13 +81,13 @@ impl Generator {
         Generator { operators }
     }
 
-    /// Of Shape, Flatten, Reshape, Size and Identity, which the planted faults of the tests are about.
+    /// A generator for Shape, Flatten, Reshape, Size and Identity. The planted faults of the tests are in these operators.
     #[cfg(test)]
     pub(crate) fn of_the_heart() -> Generator {
         Generator::new(OPERATORS[..5].to_vec())
     }
 
-    /// Whether each node of a case is of one of its operators, or arithmetic between them.
+    /// Whether each node of a case has one of the generator's operators, or an arithmetic operator.
     pub fn is_of(&self, case: &Case) -> bool {
         case.nodes.iter().all(|node| self.operators.contains(&node.operator) || node.operator.is_arithmetic())
     }
@@ -104,7 +104,7 @@ impl Generator {
     /// A case from fuzzer bytes or any other source of randomness.
     ///
     /// # Errors
-    /// None in practice: values that have run out are drawn as zeros.
+    /// None in practice: missing bytes are read as zeros.
     pub fn draw(&self, u: &mut Unstructured) -> arbitrary::Result<Generated> {
         let operator: &'static Operator = u.choose(&self.operators)?;
         let version = u.choose(operator.versions)?;
@@ -120,8 +120,8 @@ impl Generator {
         single(u, (operator, version), opset, intent, None)
     }
 
-    /// A case for each cell of its operators (operator version and element type), valid where a valid one is drawn soon: the
-    /// same on every machine.
+    /// A case for each cell of the operators (operator version and element type): a valid one if a few draws give one. The cases
+    /// are the same on every machine.
     pub fn cells(&self) -> Vec<Case> {
         let cells = self.versions().flat_map(|callee| callee.1.element_types.iter().map(move |&of| (callee, of)));
         cells.filter_map(|(callee, element_type)| of_cell(callee, element_type)).collect()
@@ -131,10 +131,10 @@ impl Generator {
 /// The seed of the cases of cells.
 const CELLS: u64 = 0;
 
-/// How many cases are drawn for a cell until one is valid.
+/// The most cases that are drawn for a cell.
 const TRIES: u64 = 64;
 
-/// A case of a cell, if one is drawn soon: the first that is valid, or else the first.
+/// A case of a cell: the first valid one, or else the first. `None` if no draw gives a case of the cell.
 fn of_cell(callee: Callee, element_type: ElementType) -> Option<Case> {
     let draw = |index| {
         let bytes = entropy::<ENTROPY>(CELLS, index);
@@ -150,7 +150,7 @@ fn of_cell(callee: Callee, element_type: ElementType) -> Option<Case> {
     drawn().find(is_valid).or_else(|| drawn().next()).map(|generated| generated.case)
 }
 
-/// A case of one node. Without data given, that is drawn as well.
+/// A case of one node. The data is drawn too if it is not given.
 fn single(
     u: &mut Unstructured,
     (operator, version): Callee,
@@ -164,19 +164,19 @@ fn single(
     let mut case = Case::from(Single { operator, opset, attributes, operands, outputs });
     let tensors = case.tensors();
     let mut expectation = case.expectation(&tensors);
-    // An invalid model shows less than a valid one, so most inputs without a rank get one, where nothing else is wrong.
+    // An invalid model shows less than a valid one, so most inputs without a rank get one, if nothing else is invalid.
     if expectation.rule() == Some(Rule::UNRANKED) && u.ratio(3, 4)? {
         for operand in case.sources.iter_mut().filter(|operand| operand.wiring == Wiring::Input(Declared::Unranked)) {
             operand.wiring = Wiring::Input(Declared::Symbolic);
         }
         expectation = case.expectation(&tensors);
     }
-    // A version of which the texts say nothing that holds is drawn like a valid one too.
+    // A version whose text leaves every answer unspecified is drawn like a valid one.
     let intent = match (intent, &expectation) {
         (Intent::Valid, Expectation::Unspecified { rule, .. }) => Intent::Rule(*rule),
         _ => intent,
     };
-    // Any other wiring that makes the model invalid is drawn like a valid one, and then it is what the case is for.
+    // A wiring that makes the model invalid is drawn for any intent. The rule that it breaks then becomes the intent.
     let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
     Ok(Generated { case, intent, tensors, expectation })
 }
@@ -192,7 +192,7 @@ fn int(u: &mut Unstructured, range: RangeInclusive<u8>) -> arbitrary::Result<u8>
 }
 
 impl Intent {
-    /// What the call of a case is drawn for.
+    /// The aim with which the call of a case is drawn.
     fn aim(self) -> Aim {
         match self {
             Intent::Rule(rule) => Aim::Break(rule),
@@ -202,7 +202,7 @@ impl Intent {
     }
 }
 
-/// An input that was drawn, with a wiring, and data with contents.
+/// An operand for a drawn input: the wiring is drawn, and for data also the contents.
 fn operand(u: &mut Unstructured, input: Given) -> arbitrary::Result<Operand> {
     match input {
         Given::Data(Data { element_type, dims }) => {
@@ -212,12 +212,12 @@ fn operand(u: &mut Unstructured, input: Given) -> arbitrary::Result<Operand> {
     }
 }
 
-/// The places in [`Wiring::ALL`] of those with the contents in the model.
+/// The initializers and Constants in [`Wiring::ALL`].
 const IN_MODEL: Range<usize> = 4..8;
-/// The places there of a graph input that has a default.
+/// The graph inputs with a default in [`Wiring::ALL`].
 const DEFAULTS: Range<usize> = 8..10;
 
-/// About 6 % have a default, which not every runtime can be fed.
+/// Draws a wiring. About 6 % have a default: not every runtime can be fed such an input.
 fn wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
     match int(u, 0..=63)? {
         0..=3 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
@@ -226,7 +226,8 @@ fn wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
     }
 }
 
-/// A parameter is most often a constant, since that is what exporters write and what every runtime can take.
+/// Draws the wiring of a parameter. Most are initializers or Constants, since exporters write these and every runtime can take
+/// them.
 fn parameter_wiring(u: &mut Unstructured) -> arbitrary::Result<Wiring> {
     match int(u, 0..=63)? {
         0..=1 => Ok(*u.choose(&Wiring::ALL[DEFAULTS])?),
@@ -244,7 +245,7 @@ fn contents(u: &mut Unstructured) -> arbitrary::Result<Contents> {
 }
 
 impl Generated {
-    /// A case that was not drawn, with what belongs to it.
+    /// A case that was not drawn, with its tensors and its expected answer.
     pub fn given(case: Case) -> Generated {
         let tensors = case.tensors();
         let expectation = case.expectation(&tensors);

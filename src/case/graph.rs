@@ -1,4 +1,4 @@
-//! The graph of a case: what its nodes take and give, and what the specification demands of it.
+//! The graph of a case: the inputs and outputs of its nodes, and the expected answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,19 +17,19 @@ pub struct Node {
     pub attributes: Vec<Attribute>,
     /// `None` is an input left out by the empty name.
     pub inputs: Vec<Option<Value>>,
-    /// How many outputs it names, at least one.
+    /// The number of outputs that the node names, at least one.
     pub outputs: usize,
-    /// Who sees them: all of them are shown alike.
+    /// How the outputs are shown, the same for all of them.
     pub shown: Shown,
 }
 
 impl Node {
-    /// Whether an input is what another node gives.
+    /// Whether an input is an output of another node.
     pub fn is_computed(&self, input: usize) -> bool {
         matches!(self.inputs.get(input), Some(Some(Value::Output { .. })))
     }
 
-    /// The place of the data, if the operator has data at an opset; one that it does not have yet has its data first.
+    /// The place of the data, if the operator has data at an opset. Before the first version of the operator, the place is 0.
     pub fn data_input(&self, opset: u8) -> Option<usize> {
         self.operator.version_at(opset).map_or(Some(0), Version::data_input)
     }
@@ -40,33 +40,33 @@ impl Node {
 pub enum Value {
     /// A source of the case, by its place.
     Source(usize),
-    /// An output of a node before, both by their places.
+    /// An output of an earlier node, by the places of the node and of the output.
     Output { node: usize, output: usize },
 }
 
-/// Who sees the outputs of a node, beside the nodes that take it.
+/// Whether the outputs of a node are graph outputs, and how the graph declares their dims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Shown {
-    /// Nobody, and nothing is declared of it.
+    /// No graph output, and no declaration.
     Hidden,
-    /// Nobody, but the graph has a `value_info` of it.
+    /// No graph output, but the graph has a `value_info` for each output.
     Info(Declares),
-    /// It is a graph output.
+    /// A graph output.
     Output(Declares),
 }
 
-/// What is declared of the dims of a value that a node gives.
+/// How the dims of a node output are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Declares {
-    /// Each is a symbol of its own.
+    /// Each dim as a symbol of its own.
     Symbolic,
-    /// They are the numbers that they are.
+    /// Each dim as a number.
     Static,
-    /// How many there are.
+    /// The number of dims alone.
     Rank,
 }
 
-/// That a node takes an output of another as an input, by their places.
+/// An edge: an output of node `from` is input number `input` of node `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Edge {
     pub from: usize,
@@ -74,29 +74,29 @@ pub struct Edge {
     pub input: usize,
 }
 
-/// One way in which the nodes of a case may go.
+/// One possible execution of the nodes of a case.
 #[derive(Clone, PartialEq)]
 struct Branch {
-    /// What each node gave, up to the one that gave nothing.
+    /// The outputs of each node, up to the first node without outputs.
     values: Vec<Vec<Tensor>>,
     /// Whether a node refused.
     is_refused: bool,
     /// Whether a node should have refused, and gave a lenient answer.
     is_lenient: bool,
-    /// Whether a node may have given anything, so that nothing is known of what follows.
+    /// Whether any answer of a node is tolerated, so that all later values are unknown.
     is_anything: bool,
 }
 
-/// All ways in which the nodes of a case may go, the one that the texts lean to first.
+/// All possible executions of the nodes of a case. The first is the one that the specification leans to.
 struct Fold {
     branches: Vec<Branch>,
-    /// The first node that leaves room, and the first that must be refused, each with its rule.
+    /// The first node whose answer is unspecified, and the first node that must be refused, each with its rule.
     open: Option<(usize, Rule)>,
     reject: Option<(usize, Rule)>,
 }
 
 impl Case {
-    /// The tensors of the sources, in order. They are what both the expectation and the model are made of.
+    /// The tensors of the sources, in order. Both the expectation and the model are made from them.
     pub fn tensors(&self) -> Vec<Tensor> {
         self.sources.iter().map(Operand::tensor).collect()
     }
@@ -114,7 +114,7 @@ impl Case {
         case
     }
 
-    /// The operator that it is about, or [`GRAPH`] if it has several nodes.
+    /// The operator of its node, or [`GRAPH`] if the case has several nodes.
     pub fn subject(&self) -> OperatorName {
         match &self.nodes[..] {
             [node] => node.operator.name,
@@ -122,7 +122,7 @@ impl Case {
         }
     }
 
-    /// Every edge, by the node that takes.
+    /// Every edge, in the order of the nodes that the edges lead to.
     pub fn edges(&self) -> impl Iterator<Item = Edge> {
         self.nodes.iter().enumerate().flat_map(|(to, node)| {
             node.inputs.iter().enumerate().filter_map(move |(input, value)| match value {
@@ -144,15 +144,15 @@ impl Case {
         versions.join(" and ")
     }
 
-    /// The version of the operator of a node that holds at the opset, if the operator existed by then.
+    /// The version of the operator of a node at the opset, if the operator exists at that opset.
     pub fn version(&self, node: usize) -> Option<&'static Version> {
         self.nodes[node].operator.version_at(self.opset)
     }
 
-    /// What the specification demands of the case, whose sources are `tensors`.
+    /// The expected answer of the case. `tensors` are the tensors of its sources.
     pub fn expectation(&self, tensors: &[Tensor]) -> Expectation {
         let of_nodes = match &self.nodes[..] {
-            // Nearly all cases are such; the fold gives the same.
+            // A shortcut for nearly all cases; the fold gives the same result.
             [node] if self.passed.is_empty() => self.evaluate(node, tensors, &[]),
             _ => self.fold(tensors).into_expectation(self, tensors),
         };
@@ -162,7 +162,7 @@ impl Case {
         }
     }
 
-    /// What the specification demands of a node, if the nodes before it gave these values.
+    /// The expected answer of a node, if `values` are the outputs of the nodes before it.
     fn evaluate(&self, node: &Node, tensors: &[Tensor], values: &[Vec<Tensor>]) -> Expectation {
         let inputs: Vec<Option<Tensor>> =
             node.inputs.iter().map(|input| input.and_then(|value| value.tensor(tensors, values).cloned())).collect();
@@ -211,20 +211,22 @@ impl Case {
         fold
     }
 
-    /// What each node gives, as far as the texts lean to an answer.
+    /// The outputs of each node, in the first execution without a refusal, a lenient answer or an unknown value. Without such an
+    /// execution, the outputs of the first execution, up to the node that gives none.
     pub fn values(&self, tensors: &[Tensor]) -> Vec<Vec<Tensor>> {
         let branches = self.fold(tensors).branches;
         let sound = branches.iter().find(|branch| !branch.is_refused && !branch.is_lenient && !branch.is_anything);
         sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
     }
 
-    /// The node that breaks a rule or that the rule leaves open, by its place, if it is a rule of the expectation.
+    /// The place of the node that breaks the rule, or whose answer the rule leaves unspecified. `None` if the expectation has
+    /// another rule.
     pub fn node_of(&self, rule: Rule) -> Option<usize> {
         let Fold { open, reject, .. } = self.fold(&self.tensors());
         reject.into_iter().chain(open).find(|(_, own)| *own == rule).map(|(node, _)| node)
     }
 
-    /// Whether the first node that must be refused gives no graph output, so that a runtime may do without it.
+    /// Whether the first node that must be refused has no graph output. A runtime may remove such a node.
     pub fn is_refused_unseen(&self) -> bool {
         if self.nodes.len() == 1 {
             return false;
@@ -233,7 +235,7 @@ impl Case {
         reject.is_some_and(|(node, _)| !matches!(self.nodes[node].shown, Shown::Output(_)))
     }
 
-    /// The rule that the model breaks by the way in which a source reaches its node, whatever the nodes.
+    /// The rule that the wiring of a source breaks, whatever the nodes are.
     pub fn rule_on_the_graph(&self) -> Option<Rule> {
         self.sources.iter().find_map(|operand| match operand.wiring {
             Wiring::Input(Declared::Unranked) => Some(Rule::UNRANKED),
@@ -242,13 +244,13 @@ impl Case {
         })
     }
 
-    /// The places of the nodes that take a value, once for each input.
+    /// The places of the nodes that use a value, once for each input that uses it.
     pub fn takers(&self, value: Value) -> impl Iterator<Item = usize> {
         let times = move |node: &Node| node.inputs.iter().filter(|input| **input == Some(value)).count();
         self.nodes.iter().enumerate().flat_map(move |(place, node)| std::iter::repeat_n(place, times(node)))
     }
 
-    /// The places of the nodes that are the same call of the same operator as one of them, that one included.
+    /// The places of all nodes with the same operator, attributes, inputs and number of outputs as this node, which is one of them.
     pub fn twins(&self, node: usize) -> Vec<usize> {
         let call = |place: usize| {
             (
@@ -261,13 +263,13 @@ impl Case {
         (0..self.nodes.len()).filter(|&place| call(place) == call(node)).collect()
     }
 
-    /// The sources that are fed when the model is run, by their places.
+    /// The places of the sources that are fed when the model is run.
     pub fn fed(&self) -> impl Iterator<Item = usize> {
         let is_fed = |operand: &Operand| matches!(operand.wiring, Wiring::Input(_) | Wiring::Default(Fed::Operand));
         self.sources.iter().enumerate().filter(move |(_, operand)| is_fed(operand)).map(|(place, _)| place)
     }
 
-    /// Brings the sources into the order in which nodes take them, and drops those that none takes; also in the runs before.
+    /// Puts the sources in the order in which nodes use them, and drops unused sources. Does the same for the earlier runs.
     pub(crate) fn settle_sources(&mut self) {
         let mut order: Vec<usize> = Vec::new();
         for input in self.nodes.iter_mut().flat_map(|node| &mut node.inputs) {
@@ -292,8 +294,8 @@ impl Case {
         }
     }
 
-    /// Several cases in one model, each an independent part of it, whose nodes all give outputs. `None` if their opsets differ,
-    /// or if they are more than a case can have.
+    /// Several cases in one model, each as an independent part of it. `None` if their opsets differ, if one of several cases has
+    /// earlier runs, or if the model would have more nodes than a case can have.
     pub fn joined(cases: &[Case]) -> Option<Case> {
         let mut joined = cases.first()?.clone();
         for other in &cases[1..] {
@@ -315,31 +317,32 @@ impl Case {
         (joined.nodes.len() <= MAX_NODES).then_some(joined)
     }
 
-    /// The last of several cases of the same graph, after the others in one session. `None` if they are too many.
+    /// The last of several cases of the same graph, with the others as earlier runs of its session. `None` if there are none or too
+    /// many.
     pub fn in_turn(cases: &[Case]) -> Option<Case> {
         let (last, before) = cases.split_last()?;
         let before = before.iter().map(|case| case.sources.clone()).collect();
         (cases.len() <= MAX_RUNS).then(|| Case { before, ..last.clone() }.tidied())
     }
 
-    /// Whether the values of an input of a node decide about its output.
+    /// Whether an input of a node is a parameter: its values decide about the output.
     pub fn is_parameter(&self, node: usize, input: usize) -> bool {
         let spec = self.version(node).and_then(|version| version.input(input));
         spec.is_some_and(|spec| spec.role != Role::Data)
     }
 
-    /// What a node gives.
+    /// The outputs of a node.
     pub fn outputs_of(&self, node: usize) -> impl Iterator<Item = Value> + use<> {
         (0..self.nodes[node].outputs).map(move |output| Value::Output { node, output })
     }
 
-    /// Whether another node takes something that a node gives.
+    /// Whether another node uses an output of this node.
     pub fn is_taken(&self, node: usize) -> bool {
         let is_of = |value: &Value| matches!(value, Value::Output { node: giver, .. } if *giver == node);
         self.nodes.iter().flat_map(|other| other.inputs.iter().flatten()).any(is_of)
     }
 
-    /// The graph outputs: those of nodes, in order, and then the sources that are passed on.
+    /// The graph outputs: first the outputs of nodes, in order, then the sources that are also graph outputs.
     pub fn outputs(&self) -> impl Iterator<Item = Value> {
         let is_output = |place: &usize| matches!(self.nodes[*place].shown, Shown::Output(_));
         let of_nodes = (0..self.nodes.len()).filter(is_output).flat_map(|node| self.outputs_of(node));
@@ -347,18 +350,18 @@ impl Case {
     }
 }
 
-/// What is known of an output of a node, whatever the node computes.
+/// The type, rank and dims of a node output, as far as they are known.
 #[derive(Clone, Debug)]
 pub struct Outlet {
     pub element_type: ElementType,
-    /// `None` if not even the rank is known.
+    /// `None` if the rank is unknown.
     rank: Option<usize>,
-    /// The dims that it is to have; `None` if it must be refused.
+    /// The expected dims; `None` if they are unknown.
     dims: Option<Vec<i64>>,
 }
 
 impl Outlet {
-    /// The dims to declare; a dim that is not known is `None`, and so is all of it if the rank is not known.
+    /// The dims to declare. An unknown dim is `None`. If the rank is unknown, the whole result is `None`.
     pub fn dims(&self, declares: Declares) -> Option<Vec<Option<i64>>> {
         match (declares, &self.dims) {
             (Declares::Static, Some(dims)) => Some(dims.iter().map(|&dim| Some(dim)).collect()),
@@ -368,7 +371,7 @@ impl Outlet {
 }
 
 impl Case {
-    /// What is known of the outputs of each node.
+    /// The known properties of the outputs of each node.
     pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Vec<Outlet>> {
         let is_alone = self.nodes.len() == 1 && self.nodes[0].shown != Shown::Output(Declares::Static);
         let values = if is_alone { vec![] } else { self.values(tensors) };
@@ -379,7 +382,7 @@ impl Case {
                 .iter()
                 .map(|input| input.and_then(|value| value.tensor(tensors, &values).cloned()))
                 .collect();
-            // The type of data that is not there, since a node before has no answer, is known all the same.
+            // If an earlier node has no answer, the data has no value, but its type is known.
             let data = node.data_input(self.opset).and_then(|place| node.inputs.get(place).copied().flatten());
             let data = data.and_then(|value| match (value.tensor(tensors, &values), value) {
                 (Some(tensor), _) => Some(tensor.element_type()),
@@ -394,8 +397,8 @@ impl Case {
         outlets
     }
 
-    /// What the initializer of a source holds that is fed: a tensor of the same type and dims, so that a runtime which takes it
-    /// for what is fed gives another answer, as far as there is such a tensor.
+    /// The default of a source that is fed: a tensor of the same type and dims. If possible, it is chosen such that a runtime that
+    /// uses the default by mistake gives another answer.
     pub fn overridden(&self, source: usize, tensors: &[Tensor]) -> Tensor {
         let taker = self.single().and_then(|single| {
             let place = self.nodes[0].inputs.iter().position(|input| *input == Some(Value::Source(source)))?;
@@ -406,7 +409,7 @@ impl Case {
 }
 
 impl Value {
-    /// The tensor that it is, if the nodes gave these values.
+    /// The tensor of the value. `tensors` are the tensors of the sources, and `values` the outputs of the nodes.
     pub fn tensor<'a>(self, tensors: &'a [Tensor], values: &'a [Vec<Tensor>]) -> Option<&'a Tensor> {
         match self {
             Value::Source(place) => tensors.get(place),

@@ -1,8 +1,8 @@
-//! Laws: two graphs that must give the same, whatever a runtime makes of each.
+//! Laws: pairs of graphs that must have the same outputs in any runtime.
 //!
-//! A law begins with a valid call, such as one of Transpose, and makes two graphs of its operands: `Transpose(Transpose(x, p), p')`
-//! and `x`. Neither the specification nor the in-house implementation is asked what they give. So a law holds a runtime against
-//! itself, and the in-house implementation too.
+//! A law starts from a valid call, for example of Transpose, and builds two graphs from its operands: `Transpose(Transpose(x, p),
+//! p')` and `x`. The check needs no expected answer from the specification or from the in-house implementation. So a law compares a
+//! runtime with itself, and tests the in-house implementation too.
 
 mod table;
 
@@ -17,38 +17,38 @@ use super::{Case, Declares, Encoding, Generated, Generator, Node, Operand, Shown
 use crate::operator::{Attribute, AttributeKind, AttributeValue, Expectation, Operator};
 use crate::tensor::{Tensor, element_count};
 
-/// Two graphs, made of one call, that must give the same.
+/// Two graphs, built from one call, that must have the same outputs.
 pub struct Law {
     /// Such as `transpose-inverse`.
     pub id: &'static str,
     /// In the form of an equation: `Transpose(Transpose(x, p), p') = x, p'[p[i]] = i`.
     pub says: &'static str,
-    /// The operators with a call of which it begins.
+    /// The operators whose calls the law starts from.
     pub of: &'static [&'static Operator],
-    /// Both sides, each a list of outputs; `None` where the law does not hold for a call, or cannot be written.
+    /// Both sides, each a list of outputs; `None` if the law does not hold for the call, or cannot be written for it.
     sides: fn(&Given) -> Option<Sides>,
 }
 
-/// What both sides of a law give.
+/// The outputs of both sides of a law.
 type Sides = (Vec<Term>, Vec<Term>);
 
-/// Both graphs of a law, made of one call.
+/// Both graphs of a law, built from one call.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub law: &'static Law,
-    /// The call that they are made of.
+    /// The call from which the graphs are built.
     pub call: Case,
     pub left: Generated,
     pub right: Generated,
 }
 
-/// The most elements of an output of a law: more shows nothing that fewer do not show.
+/// The most elements of an output of a law. More elements show nothing new.
 const MAX_OUTPUT: usize = 1 << 16;
 
-/// So often a call is drawn until the law holds for it.
+/// The most calls that are drawn until the law holds for one.
 const DRAWS: u64 = 32;
 
-/// So many pairs are drawn to see whether there are any.
+/// The most attempts to find a pair of a law.
 const FEW: u64 = 16;
 
 impl Law {
@@ -74,12 +74,13 @@ impl Law {
         (left.case != right.case).then(|| Pair { law: self, call: call.clone(), left, right })
     }
 
-    /// Whether both graphs may be of some operators only, as far as a few draws show.
+    /// Whether both graphs can have nodes of these operators only, as far as a few draws show.
     pub fn is_within(&'static self, operators: &[&'static Operator]) -> bool {
         (0..FEW).any(|index| self.draw(operators, 0, index).is_some())
     }
 
-    /// Both graphs for call `index` of a seed, of an operator among these; `None` if no call is drawn for which the law holds.
+    /// Both graphs for call `index` of a seed, with nodes of these operators only; `None` if the law holds for no call that is
+    /// drawn.
     pub fn draw(&'static self, operators: &[&'static Operator], seed: u64, index: u64) -> Option<Pair> {
         let of: Vec<&'static Operator> =
             self.of.iter().copied().filter(|operator| operators.contains(operator)).collect();
@@ -96,7 +97,7 @@ impl Law {
     }
 }
 
-/// Whether each node of a graph is of an operator that its opset has, and has the types that it takes.
+/// Whether the opset has the operator of each node, and that operator accepts the type of its data.
 fn has_all(case: &Case) -> bool {
     let tensors = case.tensors();
     let values = case.values(&tensors);
@@ -134,23 +135,23 @@ impl FromStr for &'static Law {
     }
 }
 
-/// A value of a graph in the making.
+/// A value of a graph under construction.
 #[derive(Clone, Debug, PartialEq)]
 enum Term {
     Source(Operand),
-    /// int64, of dims.
+    /// An int64 tensor: its dims and its elements.
     Integers(Vec<i64>, Vec<i64>),
     /// An output of a node, by its place.
     Output(Rc<Step>, usize),
 }
 
-/// A node of a graph in the making.
+/// A node of a graph under construction.
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
     operator: &'static Operator,
-    /// What it takes before all that has a name here.
+    /// The inputs by position, before the inputs by name.
     inputs: Vec<Term>,
-    /// Each an attribute or an input, as the version has it.
+    /// Each an attribute or an input, depending on the version.
     named: Vec<(String, Parameter)>,
     outputs: usize,
 }
@@ -185,7 +186,7 @@ impl From<Term> for Parameter {
     }
 }
 
-/// The valid call that a law begins with.
+/// The valid call that a law starts from.
 struct Given<'a> {
     call: &'a Single,
 }
@@ -257,13 +258,13 @@ impl Given<'_> {
         (0..self.call.outputs).map(|output| Term::Output(Rc::clone(&step), output)).collect()
     }
 
-    /// How integers reach a graph: as a parameter of the call does, or else as its data.
+    /// The wiring of integers in a graph: that of the parameter of the call, or else that of its data.
     fn wiring(&self) -> Wiring {
         let parameter = self.call.version().and_then(|version| self.call.operands.get(version.parameter()?)?.as_ref());
         parameter.or(self.call.data()).map_or(Wiring::Initializer(Encoding::Raw), |operand| operand.wiring)
     }
 
-    /// The case of a graph with these outputs; `None` if its opset cannot write it, or if it is too large, or if an output is there
+    /// The case of a graph with these outputs; `None` if the opset cannot express it, if it is too large, or if an output occurs
     /// twice.
     fn graph(&self, outputs: Vec<Term>) -> Option<Case> {
         let case = Case { opset: self.call.opset, sources: vec![], nodes: vec![], passed: vec![], before: vec![] };
@@ -272,7 +273,8 @@ impl Given<'_> {
             return None;
         }
         for output in outputs {
-            // A graph output is all that a node gives.
+            // The outputs of a node are graph outputs only all together. One output of several, or a source, goes through an
+            // Identity.
             let is_whole = matches!(&output, Term::Output(step, _) if step.outputs == 1);
             let output = if is_whole { output } else { table::identity(output) };
             let Value::Output { node, .. } = graph.value(&output)? else { return None };
@@ -282,7 +284,7 @@ impl Given<'_> {
     }
 }
 
-/// A case in the making. Equal terms are one value.
+/// A case under construction. Equal terms are one value.
 struct Graph {
     case: Case,
     made: Vec<(Term, Value)>,
@@ -320,7 +322,7 @@ impl Graph {
         Value::Source(self.case.sources.len() - 1)
     }
 
-    /// The node of a step, once what it takes is there.
+    /// Adds the node of a step, after its inputs.
     fn node(&mut self, step: &Step) -> Option<usize> {
         let version = step.operator.version_at(self.case.opset)?;
         let inputs = step.inputs.iter().map(|input| self.value(input).map(Some));
@@ -363,7 +365,7 @@ mod tests {
     use super::*;
     use crate::operator::OPERATORS;
 
-    /// Both graphs give the same, for the in-house implementation.
+    /// Whether both graphs have the same outputs in the in-house implementation.
     fn holds(pair: &Pair) -> bool {
         match (&pair.left.expectation, &pair.right.expectation) {
             (Expectation::Defined(left), Expectation::Defined(right)) => left == right,
@@ -371,7 +373,7 @@ mod tests {
         }
     }
 
-    /// Draws so many pairs of each law, of which at least half are there, and holds them.
+    /// Draws pairs of each law and checks that the law holds. At least half of the draws must give a pair.
     fn assert_each_law_holds(seed: u64, draws: u64) {
         let mut broken = Vec::new();
         for law in LAWS {

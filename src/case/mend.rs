@@ -1,6 +1,6 @@
-//! What to write in place of what is often written wrongly in a case.
+//! Advice for common mistakes in the notation of a case.
 
-/// What stands before the place where a line cannot be read on, what stands there, and what to write.
+/// A test of the text before an error, a test of the text at the error, and the advice.
 type Mistake = (fn(&str) -> bool, fn(&str) -> bool, &'static str);
 
 const MISTAKES: &[Mistake] = &[
@@ -32,7 +32,7 @@ fn within_brackets(before: &str) -> bool {
     before.rfind('[') > before.rfind(']')
 }
 
-/// What stands there but for a comma before it.
+/// The text without a leading comma.
 fn item(rest: &str) -> &str {
     rest.strip_prefix(',').unwrap_or(rest)
 }
@@ -41,7 +41,7 @@ fn starts(rest: &str, word: &str) -> bool {
     rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
-/// What to write at this byte of a line that cannot be read on there, if the mistake is a frequent one.
+/// The advice for an error at byte `at` of a line, if the mistake is a common one.
 pub(super) fn mend(line: &str, at: usize) -> Option<&'static str> {
     let (before, rest) = line.split_at_checked(at)?;
     MISTAKES.iter().find(|(is_before, is_there, _)| is_before(before) && is_there(rest)).map(|(_, _, mend)| *mend)

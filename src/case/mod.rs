@@ -1,7 +1,7 @@
-//! A case: a small graph, complete with how its tensors reach the nodes. A case of one node is one call of one operator.
+//! A case: a small graph, its input tensors, and how each tensor reaches the nodes. With one node it is one call of one operator.
 //!
-//! A case is small: it describes its contents instead of holding them, so that it can be written on one line
-//! ([`notation`]) whatever its size. The same line is corpus entry, command-line argument and report.
+//! A case describes the contents of its tensors and does not hold them. So it fits on one line ([`notation`]), whatever the size of
+//! the tensors. The same line is corpus entry, command-line argument and report.
 
 pub mod catalogue;
 mod complications;
@@ -32,23 +32,23 @@ pub use variants::{Relation, Variant, variants};
 
 use crate::tensor::{ElementType, Tensor, element_count};
 
-/// A small graph, and what it is fed.
+/// A small graph and its input tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
     /// 1 to [`crate::operator::NEWEST_OPSET`].
     pub opset: u8,
-    /// The tensors that no node gives, in the order in which nodes take them.
+    /// The tensors that no node computes, in the order in which nodes use them.
     pub sources: Vec<Operand>,
-    /// At least one, each after those whose outputs it takes.
+    /// At least one. A node stands after the nodes whose outputs it uses.
     pub nodes: Vec<Node>,
-    /// The sources that are graph outputs as well, by their places.
+    /// The places of the sources that are also graph outputs.
     pub passed: Vec<usize>,
-    /// What the session was run with before, the oldest first: each time a tensor for each source. Those of sources that are not
-    /// fed are the sources themselves.
+    /// The inputs of earlier runs in the same session, the oldest run first: one operand for each source. A source that is not fed
+    /// is the same operand in every run.
     pub before: Vec<Vec<Operand>>,
 }
 
-/// A tensor that is fed to a graph, and the way it takes to get there.
+/// An input tensor of a graph, and the way in which it reaches the node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
     pub element_type: ElementType,
@@ -58,7 +58,7 @@ pub struct Operand {
     pub wiring: Wiring,
 }
 
-/// How an operand reaches the node. The right answer never depends on it, but some make the model invalid: see
+/// How an operand reaches the node. The right answer never depends on the wiring, but some wirings make the model invalid: see
 /// [`Case::rule_on_the_graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wiring {
@@ -68,8 +68,8 @@ pub enum Wiring {
     Initializer(Encoding),
     /// As the output of a Constant node.
     Constant(Encoding),
-    /// As a graph input that has a default: an initializer, in `raw_data`, of the same name. Its dims are declared as the
-    /// numbers that they are. It needs IR 4: before that every initializer is a graph input too.
+    /// As a graph input with a default: an initializer of the same name, in `raw_data`. The dims are declared as numbers. This
+    /// needs IR 4: before IR 4, every initializer is also a graph input.
     Default(Fed),
 }
 
@@ -78,18 +78,18 @@ pub enum Wiring {
 pub enum Fed {
     /// Nothing: the default is the operand.
     Nothing,
-    /// The operand, which holds in place of the default: see [`Case::overridden`].
+    /// The operand, which overrides the default: see [`Case::overridden`].
     Operand,
 }
 
 /// How the dims of a graph input are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Declared {
-    /// As the numbers that they are.
+    /// As numbers.
     Static,
     /// Each as a symbol of its own.
     Symbolic,
-    /// As symbols, equal dims by the same symbol.
+    /// As symbols. Equal dims have the same symbol.
     Shared,
     /// Not at all: no dims, so no rank either. A model with such an input is not valid.
     Unranked,
@@ -103,7 +103,7 @@ pub enum Encoding {
     Typed,
 }
 
-/// Whether something is twice in a list.
+/// Whether a list contains an item twice.
 pub(crate) fn has_twice<T: PartialEq>(list: &[T]) -> bool {
     (1..list.len()).any(|at| list[..at].contains(&list[at]))
 }
@@ -123,7 +123,7 @@ impl Wiring {
         Wiring::Default(Fed::Operand),
     ];
 
-    /// The oldest IR version that has it.
+    /// The oldest IR version that supports the wiring.
     pub const fn since_ir(self) -> u8 {
         match self {
             Wiring::Default(_) => 4,
@@ -137,7 +137,7 @@ pub const MAX_ELEMENTS: usize = 1 << 24;
 /// The highest rank an operand may have.
 pub const MAX_RANK: usize = 1024;
 
-/// Why an operand is not one that a case may have.
+/// The limit that an operand exceeds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
     #[error("dims that hold at most {MAX_ELEMENTS} elements; these hold {0}")]
@@ -146,17 +146,17 @@ pub enum LimitError {
     Rank(usize),
 }
 
-/// Elements that are written out and come again because of new dims are not more than that.
+/// The most elements to which `set_dims` extends explicit elements by repetition.
 const MOST_WRITTEN: usize = 64;
 
 impl Operand {
-    /// A graph input of static dims, its contents counting up.
+    /// A graph input of static dims, whose elements count up.
     pub fn new(element_type: ElementType, dims: Vec<i64>) -> Operand {
         Operand { element_type, dims, contents: Contents::Count, wiring: Wiring::Input(Declared::Static) }
     }
 
-    /// Gives it other dims. Elements that are written out are cut, or come again from the first; where these would be many, they count
-    /// up.
+    /// Gives the operand other dims. Explicit elements are cut or repeated to the new length. Strings, and elements that would
+    /// become too many, are replaced by [`Contents::Count`].
     pub(crate) fn set_dims(&mut self, dims: Vec<i64>) {
         let written = match &self.contents {
             Contents::Bits(bits) => Some(&bits[..]),
@@ -182,13 +182,13 @@ impl Operand {
         }
     }
 
-    /// A tensor in a wiring, its elements written out.
+    /// A tensor in a wiring, with explicit elements.
     pub fn of(tensor: &Tensor, wiring: Wiring) -> Operand {
         let (element_type, dims) = (tensor.element_type(), tensor.dims().to_vec());
         Operand { element_type, dims, contents: Contents::of(tensor), wiring }
     }
 
-    /// Checked before any memory is taken for elements.
+    /// Checks the limits of a case, before memory is allocated for elements.
     ///
     /// # Errors
     /// If the operand has more dims or elements than a case may have.
@@ -203,7 +203,7 @@ impl Operand {
         }
     }
 
-    /// Gives the operand another type. Elements that are written out are no elements of it, so it counts up instead.
+    /// Gives the operand another type. Explicit elements are not elements of that type, so [`Contents::Count`] replaces them.
     pub fn retype(&mut self, element_type: ElementType) {
         self.element_type = element_type;
         if matches!(self.contents, Contents::Bits(_) | Contents::Strings(_)) {

@@ -4,20 +4,21 @@
 //! Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer
 //! ```
 //!
-//! An operator and the opset, then attributes (`name=value`), then operands: an element type and dims, explicit elements
-//! in braces, and what is not usual behind colons: `:special` or `:random(SEED)` contents, `:initializer`, `:constant`,
-//! `:default` or `:input(symbolic)` wiring. `_` is an operand left out. Printing a case and reading it back gives the
-//! same case.
+//! A line is an operator and the opset, then attributes (`name=value`), then operands. An operand is an element type and dims, then
+//! explicit elements in braces. Unusual contents and wirings follow after colons: `:special` or `:random(SEED)` contents,
+//! `:initializer`, `:constant`, `:default` or `:input(symbolic)` wiring. `_` is an operand left out. If a case is printed and read
+//! back, the result is the same case.
 //!
 //! ```text
 //! x=float[2,3]:input(symbolic); a=Shape@21 x; Reshape x a :output(static)
 //! ```
 //!
-//! In a graph, `;` separates the nodes, and `name=` binds the output of one, or a source that is used more than once. The opset
-//! stands at the first node. `:output`, `:info` or `:hidden` behind a node say who sees its output: of all but the last nobody,
-//! unless it is written. `=> N` behind the inputs of a node names N outputs, of which `a` is the first, `a.1` the second and so on;
-//! all are shown alike. A source with `:output` is a graph output as well. What the session was run with before stands at the
-//! end, behind `after`: an operand for each graph input that is fed.
+//! In a graph, `;` separates the nodes, and `name=` binds the output of a node, or a source that is used more than once. The opset
+//! stands at the first node. `:output` after a node makes its output a graph output, `:info` gives it a `value_info`, and `:hidden`
+//! does neither. The default is `:output` for the last node, and `:hidden` for the others. `=> N` after the inputs of a node names
+//! N outputs: `a` is the first, `a.1` the second and so on. All outputs of a node are shown alike. A source with `:output` is also
+//! a graph output. The inputs of each earlier run in the session stand at the end, after the word `after`: an operand for each
+//! graph input that is fed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,14 +46,15 @@ pub struct ParseCaseError {
     /// 1 for the first character.
     pub column: usize,
     pub expected: String,
-    /// What to write there, if the mistake is a frequent one.
+    /// Advice, if the mistake is a common one.
     pub mend: Option<&'static str>,
 }
 
 const CONTENTS: &str = "`special`, `random(SEED)` or `count`";
 
 impl Case {
-    /// Whether its line is shorter than another's, or as long and before it.
+    /// Whether the line of this case is shorter than the line of another case, or has the same length and comes first in lexical
+    /// order.
     pub fn is_shorter_than(&self, other: &Case) -> bool {
         let size = |case: &Case| {
             let line = case.to_string();
@@ -110,7 +112,7 @@ impl fmt::Display for Case {
 }
 
 impl Case {
-    /// Whether a source has a name: one that is used otherwise than once, by a node.
+    /// Whether a source has a name in the line: a source that is a graph output, or that is not used exactly once.
     fn is_bound(&self, source: usize) -> bool {
         let inputs = self.nodes.iter().flat_map(|node| &node.inputs);
         let uses = inputs.filter(|input| **input == Some(Value::Source(source))).count();
@@ -118,7 +120,7 @@ impl Case {
     }
 }
 
-/// What stands behind a source that is a graph output as well.
+/// The suffix of a source that is also a graph output.
 const OUTPUT: &str = ":output";
 
 /// The name that a value is bound to: sources are `x`, `x1` and so on, nodes `a`, `a1`.
@@ -126,7 +128,7 @@ fn bound_name(letter: char, place: usize) -> String {
     if place == 0 { letter.to_string() } else { format!("{letter}{place}") }
 }
 
-/// How the output of a node is shown where nothing is written of it.
+/// How the output of a node is shown if the line does not say it.
 const fn usually_shown(is_last: bool) -> Shown {
     if is_last { Shown::Output(Declares::Symbolic) } else { Shown::Hidden }
 }
@@ -214,10 +216,10 @@ const WIRINGS: [(&str, Wiring); 10] = [
     ("default(overridden)", Wiring::Default(Fed::Operand)),
 ];
 
-/// Elements of a tensor that are shown at the most.
+/// The most elements of a tensor that are shown.
 const SHOWN: usize = 16;
 
-/// A tensor as an operand is written, its elements cut where there are many.
+/// A tensor in the notation of an operand. Only the first 16 elements are shown.
 pub fn describe(tensor: &Tensor) -> String {
     struct Element(ElementType, u128);
     impl fmt::Display for Element {
@@ -297,7 +299,7 @@ impl FromStr for Case {
     }
 }
 
-/// A case is written as its line wherever it is a part of something else.
+/// A case is serialized as its line.
 impl Serialize for Case {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(self)
@@ -325,17 +327,17 @@ pub const MAX_NODES: usize = 8;
 /// The most runs of one session that a case may have, its own included.
 pub const MAX_RUNS: usize = 8;
 
-/// A case as far as it is read.
+/// A case while it is read.
 #[derive(Default)]
 struct Draft {
     opset: Option<u8>,
-    /// Values by name; a source has no place until a node takes it.
+    /// Values by name. A source has no place until a node uses it.
     bound: Vec<(String, Bound)>,
     sources: Vec<Operand>,
     nodes: Vec<Node>,
-    /// The names of sources that are graph outputs as well.
+    /// The names of sources that are also graph outputs.
     passed: Vec<String>,
-    /// What is fed in each run before.
+    /// The operands that are fed in each earlier run.
     before: Vec<Vec<Operand>>,
 }
 
@@ -394,7 +396,7 @@ impl Draft {
         Ok(())
     }
 
-    /// A source that a node takes.
+    /// Adds a source that a node uses.
     fn source(&mut self, operand: Operand) -> Value {
         self.sources.push(operand);
         Value::Source(self.sources.len() - 1)
@@ -416,7 +418,7 @@ impl Draft {
         Ok(value)
     }
 
-    /// Another output of the node that gives a value.
+    /// Another output of the node that computes a value.
     fn output(&self, value: Value, output: usize) -> Result<Value, Expected> {
         match value {
             Value::Output { node, .. } if output < self.nodes[node].outputs => Ok(Value::Output { node, output }),
@@ -425,7 +427,7 @@ impl Draft {
     }
 
     fn finished(mut self, input: &mut &str) -> ModalResult<Case> {
-        // What no node takes comes last.
+        // Sources that no node uses come last.
         for (name, bound) in self.bound.clone() {
             if let Bound::Pending(_) = bound {
                 let _ = self.value(&name);
@@ -475,14 +477,14 @@ fn identifier<'a>(input: &mut &'a str) -> ModalResult<&'a str> {
     take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_').parse_next(input)
 }
 
-/// What stands before the operands of a run before.
+/// The word before the operands of an earlier run.
 const AFTER: &str = "after";
 
 fn is_after(input: &str) -> bool {
     input.strip_prefix(AFTER).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
 }
 
-/// What a graph input was fed in a run before.
+/// The operand that a graph input is fed in an earlier run.
 fn fed(input: &mut &str) -> ModalResult<Operand> {
     if !is_operand(input) {
         return winnow::combinator::fail.parse_next(input);
@@ -519,7 +521,7 @@ fn call(input: &mut &str, draft: &mut Draft) -> ModalResult<Node> {
 /// The most outputs that a node may name.
 const MAX_OUTPUTS: usize = 1024;
 
-/// How many outputs a node names: several only if its operator may have several.
+/// The number of outputs that a node names. Only some operators may have several.
 fn outputs(input: &mut &str, operator: &Operator) -> ModalResult<usize> {
     let most = if operator.has_outputs() { MAX_OUTPUTS } else { 1 };
     let read = |count: usize| {
@@ -580,7 +582,7 @@ fn attribute_value(input: &mut &str) -> ModalResult<AttributeValue> {
     .parse_next(input)
 }
 
-/// A number that is not an integer: digits alone would be one, too large for an attribute.
+/// A number that is not an integer. Digits alone are an integer that is too large for an attribute.
 fn float_attribute(text: &str) -> Result<u32, Expected> {
     let is_integer = text.trim_start_matches(['-', '+']).chars().all(|c| c.is_ascii_digit());
     let bits = element_bits(text, ElementType::Float).ok().and_then(|bits| u32::try_from(bits).ok());
@@ -680,7 +682,7 @@ fn string(input: &mut &str) -> ModalResult<String> {
     }
 }
 
-/// An element from its text: `0x…` are its bits in any type, a decimal number is read as one of the type.
+/// An element from its text. `0x…` gives the bits of an element of any type; a decimal number is a value of the type.
 fn element_bits(text: &str, element_type: ElementType) -> Result<u128, Expected> {
     let width = element_type.bits();
     let bits = match (text.strip_prefix("0x"), element_type.class()) {
@@ -689,7 +691,7 @@ fn element_bits(text: &str, element_type: ElementType) -> Result<u128, Expected>
         (Some(digits), _) => u128::from_str_radix(digits, 16).ok().filter(|&bits| bits <= mask(width)),
         (None, Class::Uint) => text.parse().ok().filter(|&bits| bits <= mask(width)),
         (None, Class::Int) => text.parse::<i128>().ok().map(|n| n.cast_unsigned() & mask(width)).filter(|&bits| {
-            // Nothing was cut off if the number comes back.
+            // No bits were cut off if the result is the same number.
             element_type.integer(bits).is_some_and(|n| Ok(n) == text.parse())
         }),
         (None, _) => decimal_float(text, element_type),

@@ -1,4 +1,4 @@
-//! What an initializer holds that is the default of a graph input which is fed.
+//! The default of a graph input that is fed: the contents of its initializer.
 
 use super::contents::own_bits;
 use super::{Operand, Single};
@@ -6,8 +6,8 @@ use crate::operator::{Expectation, Role, Types};
 use crate::tensor::{ElementType, Elements, Strings, Tensor, mask, product};
 
 impl Single {
-    /// What the initializer of an operand holds that overrides it: a tensor of the same type and dims, so that a runtime
-    /// which takes it for the operand gives another answer, as far as there is such a tensor. `None` if the operand is left out.
+    /// The default that the operand overrides: a tensor of the same type and dims. If possible, it is chosen such that a runtime
+    /// that uses the default by mistake gives another answer. `None` if the operand is left out.
     pub fn overridden(&self, place: usize) -> Option<Tensor> {
         let tensors = &self.tensors();
         let fed = tensors.get(place)?.as_ref()?;
@@ -20,8 +20,8 @@ impl Single {
         }
     }
 
-    /// Another parameter with which the call is valid, so that nobody can refuse the model for its default. The one that is
-    /// fed, if there is none.
+    /// Another parameter with which the call is valid and has another answer, so that no runtime may refuse the model for its
+    /// default. If there is none, the parameter that is fed.
     fn other_parameter(&self, place: usize, tensors: &[Option<Tensor>], fed: &Tensor, numbers: &[i64]) -> Tensor {
         let count = self.data().and_then(|data| i64::try_from(product(data.dims.iter().copied())?).ok());
         let is_target = self.role(place) == Role::TargetShape;
@@ -53,7 +53,7 @@ impl Single {
     }
 }
 
-/// A tensor that differs in every element, and has no NaN where there is one.
+/// A tensor that differs in every element. A NaN becomes 0.
 pub(super) fn complement(tensor: &Tensor) -> Tensor {
     let (element_type, dims) = (tensor.element_type(), tensor.dims().to_vec());
     let made = match tensor.elements() {

@@ -6,10 +6,10 @@
 //! s=Shape x; d=Gather s [0]; t=Concat d [-1] axis=0; Reshape x t
 //! ```
 //!
-//! Statements stand between `;`, and `name=` binds what a node gives. A name that no statement binds, such as `x`, is any value.
-//! `2` is an int64 scalar and `[0,-1]` a vector of them; in place of a number a capital letter is a number that is drawn, the
-//! same wherever it stands. `axis=0` is an attribute or an input of that name, as the version of the operator has it. `?` in
-//! place of a value is what the operator draws for a valid call.
+//! `;` separates the statements, and `name=` binds the output of a node. A name that no statement binds, such as `x`, is any value.
+//! `2` is an int64 scalar and `[0,-1]` an int64 vector. A capital letter stands for a number that is drawn, the same number
+//! everywhere in the pattern. `axis=0` is an attribute or an input of that name, depending on the version of the operator. `?`
+//! stands for a value that the operator draws for a valid call.
 
 mod table;
 
@@ -23,12 +23,12 @@ use crate::operator::Operator;
 /// The id of a pattern.
 pub type PatternId = &'static str;
 
-/// An idiom: nodes that are joined in a certain way.
+/// An idiom: nodes that are connected in a certain way.
 #[derive(Debug)]
 pub struct Pattern {
     /// Such as `reshape-to-first-dim`.
     pub id: PatternId,
-    /// As the table has it.
+    /// The text of the pattern in the table.
     pub text: &'static str,
     pub(crate) statements: Vec<Statement>,
 }
@@ -36,21 +36,21 @@ pub struct Pattern {
 /// A node of a pattern.
 #[derive(Debug)]
 pub(crate) struct Statement {
-    /// The names of what it gives; the last statement of a pattern may have none.
+    /// The names of the outputs. The last statement of a pattern may have none.
     pub outputs: Vec<&'static str>,
     pub operator: &'static Operator,
     pub inputs: Vec<Argument>,
     pub named: Vec<(&'static str, Argument)>,
 }
 
-/// What a node of a pattern takes.
+/// An argument of a node of a pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Argument {
-    /// What a statement before binds, or any value.
+    /// An output of an earlier statement, or any value.
     Name(&'static str),
     Number(Number),
     Numbers(Vec<Number>),
-    /// What the operator draws.
+    /// A value that the operator draws.
     Drawn,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn read_id<'de, D: Deserializer<'de>>(from: D) -> Result<PatternId, D
 }
 
 impl Pattern {
-    /// How many nodes it has.
+    /// The number of nodes of the pattern.
     pub fn nodes(&self) -> usize {
         self.statements.len()
     }
@@ -132,13 +132,13 @@ impl Pattern {
         self.statements.iter().map(|statement| statement.operator)
     }
 
-    /// Whether nodes of a case are joined in this way.
+    /// Whether a case contains nodes with these operators that are connected in this way.
     pub fn is_in(&self, case: &Case) -> bool {
         let mut found = Found { names: vec![], nodes: vec![] };
         self.nodes() <= case.nodes.len() && self.is_found(case, &mut found)
     }
 
-    /// Finds a node for the next statement, and then for those behind it.
+    /// Finds a node for the next statement, and then nodes for the statements after it.
     fn is_found(&self, case: &Case, found: &mut Found) -> bool {
         let Some(statement) = self.statements.get(found.nodes.len()) else { return true };
         (0..case.nodes.len()).any(|node| {
@@ -160,14 +160,15 @@ impl Pattern {
 
 /// The part of a pattern that is found in a case.
 struct Found {
-    /// What the names stand for.
+    /// The value of each name.
     names: Vec<(&'static str, Value)>,
     /// The node of each statement.
     nodes: Vec<usize>,
 }
 
 impl Found {
-    /// Whether a node is that of a statement, as far as its names say; those that are new stand for what it takes from then on.
+    /// Whether a node matches a statement. A name that is bound must be bound to the input of the node. A new name is bound to that
+    /// input.
     fn takes(&mut self, case: &Case, statement: &Statement, node: usize) -> bool {
         let call = &case.nodes[node];
         if call.operator != statement.operator || call.outputs < statement.outputs.len() {
@@ -189,14 +190,14 @@ impl Found {
                 (Argument::Name(_), None) => false,
                 (Argument::Number(number), Some(value)) => is_constant(case, value, std::slice::from_ref(number)),
                 (Argument::Numbers(numbers), Some(value)) => is_constant(case, value, numbers),
-                // An attribute, or what may be anything.
+                // A number that is no input is an attribute, and attributes are not compared. `Drawn` matches any value.
                 (Argument::Number(_) | Argument::Numbers(_), None) | (Argument::Drawn, _) => true,
             }
         })
     }
 }
 
-/// Whether a value is a source with these numbers; a letter is any.
+/// Whether a value is a source with these numbers. A letter matches any number.
 fn is_constant(case: &Case, value: Value, numbers: &[Number]) -> bool {
     let Value::Source(place) = value else { return false };
     let operand = &case.sources[place];

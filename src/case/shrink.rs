@@ -11,7 +11,7 @@ use super::{Case, Contents, Declared, Encoding, Fed, Operand, Single, Wiring};
 use crate::operator::{Attribute, AttributeValue, NEWEST_OPSET, Role, Version};
 use crate::tensor::{ElementType, Tensor, element_count, product};
 
-/// How complex a case is; compares in the order of the fields.
+/// The complexity of a case. The fields are compared in order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity(Vec<u128>);
 
@@ -29,7 +29,8 @@ const WIRINGS: [Wiring; 10] = [
     Wiring::Input(Declared::Unranked),
 ];
 
-/// How complex a case is: whether its model is valid first, then operands and attributes, then ranks, opset, types, wirings, and at last values.
+/// The complexity of a case. Its fields are, in order: validity of the model, old form of the operator, outputs, operands,
+/// attributes, ranks, types, wirings, contents, opset, and at last values.
 pub fn complexity(case: &Single) -> Complexity {
     let operands = || case.operands.iter().flatten();
     let sum = |of: &dyn Fn(&Operand) -> u128| operands().map(of).sum::<u128>();
@@ -45,9 +46,9 @@ pub fn complexity(case: &Single) -> Complexity {
         AttributeValue::Tensor(tensor) => tensor.rank() as u128,
     });
     Complexity(vec![
-        // A model that is not valid is no evidence of anything, so it comes after every one that is.
+        // An invalid model is no evidence of anything, so it is more complex than every valid model.
         u128::from(is_invalid(case)),
-        // An old form of the operator comes after its new one, whatever else.
+        // The old form of an operator is more complex than the new form, whatever else differs.
         u128::from(is_old_form(case)),
         case.outputs as u128,
         case.operands.len() as u128,
@@ -69,17 +70,17 @@ pub fn complexity(case: &Single) -> Complexity {
         sum(&|operand| operand.dims.iter().map(|&dim| size(dim)).sum())
             + shapes().flatten().map(entry_rank).sum::<u128>()
             + values.sum::<u128>(),
-        // Of two numbers that weigh the same together, the larger comes later: one order for what is else a tie.
+        // Cases whose numbers have the same sum are compared number by number, to break the tie.
         tie(case),
     ])
 }
 
-/// Whether the model is not valid by the way in which an operand reaches the node.
+/// Whether the wiring of an operand makes the model invalid.
 fn is_invalid(case: &Single) -> bool {
     Case::from(case.clone()).rule_on_the_graph().is_some()
 }
 
-/// Whether the target shape is an attribute, as it was before it became an operand.
+/// Whether the target shape is an attribute, as in old versions of the operator.
 fn is_old_form(case: &Single) -> bool {
     let version = case.version();
     version.is_some_and(|v| v.attributes.iter().any(|spec| spec.role == Role::TargetShape))
@@ -105,12 +106,13 @@ fn number(value: i64) -> u128 {
     u128::from(value.unsigned_abs()) * 2 - u128::from(value > 0)
 }
 
-/// An entry of a target shape: 1 is the simplest, since 0 and -1 have a meaning of their own; then as numbers are.
+/// An entry of a target shape: 1 is the simplest, since 0 and -1 have a meaning of their own. The others have the order of
+/// `number`.
 fn entry_rank(entry: i64) -> u128 {
     if entry == 1 { 0 } else { 1 + number(entry) }
 }
 
-/// A dim: 1 is the simplest, then 2 and so on. A 0 is special, so it comes after small ones that are not.
+/// A dim: 1 is the simplest, then 2 and so on. A 0 is special, so it comes after small dims that are not special.
 fn size(dim: i64) -> u128 {
     match dim {
         1 => 0,
@@ -119,7 +121,7 @@ fn size(dim: i64) -> u128 {
     }
 }
 
-/// How far the type of a tensor in an attribute is from the plainest.
+/// The complexity of the type of a tensor in an attribute.
 fn tensor_rank(attribute: &Attribute) -> u128 {
     match &attribute.value {
         AttributeValue::Tensor(tensor) => type_rank(true, tensor.element_type()),
@@ -127,7 +129,8 @@ fn tensor_rank(attribute: &Attribute) -> u128 {
     }
 }
 
-/// Float is the plainest type for data, and int64 for a parameter; then the order in which operators began to accept them.
+/// Float is the plainest type for data, and int64 for a parameter. The others follow in the order in which operators began to
+/// accept them.
 fn type_rank(is_data: bool, element_type: ElementType) -> u128 {
     let plain = if is_data { ElementType::Float } else { ElementType::Int64 };
     if element_type == plain { 0 } else { 1 + element_type as u128 }
@@ -145,8 +148,7 @@ fn contents_rank(contents: &Contents) -> u128 {
     }
 }
 
-/// Takes steps that keep what a case shows, until there is none that does. `first` gives the place of the first candidate
-/// that shows it too.
+/// Takes steps as long as the simpler case still shows the defect. `first` returns the place of the first candidate that shows it.
 pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
     let mut tried = HashSet::new();
     loop {
@@ -166,18 +168,20 @@ pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<us
     }
 }
 
-/// 1, to one who sees its low 32 bits only.
+/// A number whose low 32 bits are 1.
 const BEYOND_32_BITS: i64 = (1 << 32) + 1;
 
-/// The same from the first of the simplest cases that shows it, if there is one: then nothing about the case itself matters.
+/// Like [`reduce`], but starts from the first of the simplest cases that shows the defect, if there is one. Then nothing about the
+/// given case matters.
 pub(crate) fn from_simplest(case: &Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
     let mut simplest = simplest(case);
     let start = first(&simplest).map_or_else(|| case.clone(), |place| simplest.swap_remove(place));
     reduce(start, first)
 }
 
-/// Of a graph each node alone; else the simplest valid cases of an operator, newest opset first, so that the trivial case is one that a runtime has; and
-/// with a number whose low 32 bits are valid, if the case has one beyond them.
+/// The simplest cases for a start. For a graph, they are its nodes, each alone. For one node, they are the simplest valid cases of
+/// its operator at each opset from the newest down to its own, since a runtime may lack the newest. If the case has a number beyond
+/// 32 bits, the same cases follow with a target shape whose low 32 bits are valid.
 fn simplest(case: &Case) -> Vec<Case> {
     let Some(Single { operator, opset: oldest, .. }) = case.single() else { return case.each_alone() };
     let lines = |opset: u8| match operator.version_at(opset).and_then(Version::target_input) {
@@ -188,7 +192,7 @@ fn simplest(case: &Case) -> Vec<Case> {
     };
     let opsets = (oldest..=NEWEST_OPSET).rev();
     let mut cases: Vec<Case> = opsets.flat_map(lines).filter_map(|line| line.parse().ok()).collect();
-    // Where another call is the simplest that is valid, there is no trivial case.
+    // If the case of these lines is not valid for an operator, that operator has no trivial case.
     cases.retain(|case| case.expectation(&case.tensors()).outputs().is_some());
     if !case.truncated().is_empty() {
         let beyond: Vec<Case> = cases.iter().filter_map(|case| with_target(case, &[BEYOND_32_BITS])).collect();
@@ -197,7 +201,7 @@ fn simplest(case: &Case) -> Vec<Case> {
     cases
 }
 
-/// Every single step from a case, each strictly simpler, the boldest first, none twice.
+/// Every single step from a case, each strictly simpler, the boldest first. A case of one node has no step twice.
 pub fn candidates(case: &Case) -> Vec<Case> {
     match case.single() {
         Some(single) => of_single(&single).into_iter().map(Case::from).collect(),
@@ -215,7 +219,7 @@ pub(super) fn of_single(case: &Single) -> Vec<Single> {
     plainness(case, &mut found);
     sizes(case, &mut found);
     let own = complexity(case);
-    // A dim of 0 holds large ones in check: without it they would be elements to carry.
+    // Beside a dim of 0, large dims hold no elements. Without the 0, memory would be needed for their elements.
     let most = elements(case).max(64);
     let mut simpler: Vec<Single> = Vec::new();
     for candidate in found {
@@ -226,7 +230,7 @@ pub(super) fn of_single(case: &Single) -> Vec<Single> {
     simpler
 }
 
-/// Elements of all operands together.
+/// The number of elements of all operands together.
 fn elements(case: &Single) -> usize {
     let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
     counts.fold(0, usize::saturating_add)
@@ -258,14 +262,14 @@ fn attributes(case: &Single, found: &mut Vec<Single>) {
         let without = with(case, |c| {
             c.attributes.remove(index);
         });
-        // An attribute may be there only because of the dims, so both change at once.
+        // An attribute may be needed only because of the dims, so both change in one step.
         let single = with(&all_ones(&without), |c| {
             if let Some(data) = c.data_mut() {
                 data.set_dims(vec![1]);
             }
         });
         found.extend([single, all_ones(&without), without]);
-        // What an undeclared attribute is called hardly ever matters.
+        // The name of an undeclared attribute hardly ever matters.
         if !declared(&attribute.name) {
             let anonymous = Attribute { name: UNDECLARED.to_owned(), value: AttributeValue::Int(0) };
             found.push(with(case, |c| c.attributes[index] = anonymous));
@@ -273,7 +277,7 @@ fn attributes(case: &Single, found: &mut Vec<Single>) {
     }
 }
 
-/// The case with every size, given and asked for, as 1.
+/// The case with all dims of the data and all entries of the target shape set to 1.
 fn all_ones(case: &Single) -> Single {
     with(case, |c| {
         if let Some(data) = c.data_mut() {
@@ -301,7 +305,7 @@ fn with_size(dims: &[i64], place: usize, size: i64) -> Vec<i64> {
     dims
 }
 
-/// The name that undeclared attributes come down to.
+/// The name that the minimizer gives to an undeclared attribute.
 const UNDECLARED: &str = "undeclared";
 
 fn ranks(case: &Single, found: &mut Vec<Single>) {
@@ -325,17 +329,17 @@ fn ranks(case: &Single, found: &mut Vec<Single>) {
             found.push(set(vec![]));
         }
         if !case.is_data(place) && dims.len() == 1 && operand.numbers().is_some() {
-            // Its length changes with the target, below.
+            // Its length changes with the target, in `targets`.
             continue;
         }
         for (index, pair) in dims.windows(2).enumerate() {
-            // Two dims as one, which keeps the number of elements.
+            // Two dims are merged, which keeps the number of elements.
             if let Some(merged) = pair[0].checked_mul(pair[1]).filter(|&merged| merged > 1) {
                 found.push(set([&dims[..index], &[merged], &dims[index + 2..]].concat()));
             }
         }
         for (index, three) in dims.windows(3).enumerate() {
-            // Or the two beside a 0, which stay as many beside it.
+            // Or the two dims on both sides of a 0 are merged.
             if let (&[before, 0, after], Some(merged)) = (three, three[0].checked_mul(three[2]))
                 && before > 0
                 && after > 0
@@ -346,7 +350,7 @@ fn ranks(case: &Single, found: &mut Vec<Single>) {
         for index in 0..dims.len() {
             let without = |dims: &[i64]| [&dims[..index], &dims[index + 1..]].concat();
             found.push(set(without(dims)));
-            // What the data loses, the target loses too: the same number, or a factor of one.
+            // The target loses the removed dim too: an equal entry is removed, or an entry is divided by the dim.
             for (at, &entry) in target.iter().flatten().enumerate() {
                 let own = target.as_deref().unwrap_or_default();
                 let shorter = (entry == dims[index]).then(|| [&own[..at], &own[at + 1..]].concat());
@@ -373,7 +377,7 @@ fn scale(number: i64, factor: i64, by: i64) -> Option<i64> {
 
 fn targets(case: &Single, found: &mut Vec<Single>) {
     let Some(target) = case.target() else {
-        // A shape of another type is read as none, and may be there for nothing.
+        // A target shape that is not int64 has no readable entries, and may have no effect.
         if let Some(TargetPlace::Operand(place)) = case.target_place() {
             found.push(with(case, |c| {
                 let wiring = Wiring::Initializer(Encoding::Raw);
@@ -384,7 +388,7 @@ fn targets(case: &Single, found: &mut Vec<Single>) {
     };
     let data = case.data().map(|data| data.dims.clone()).unwrap_or_default();
     let count = product(data.iter().copied()).and_then(|n| i64::try_from(n).ok());
-    // The last is the same, written out.
+    // The last is the same target with explicit elements.
     let mut simple = vec![vec![], vec![1], vec![-1], vec![0], data.clone(), target.clone()];
     simple.extend(count.map(|count| vec![count]));
     simple.extend([&target[..target.len() / 2], &target[target.len() / 2..]].map(<[i64]>::to_vec));
@@ -392,7 +396,7 @@ fn targets(case: &Single, found: &mut Vec<Single>) {
         simple.push([&target[..index], &target[index + 1..]].concat());
     }
     for (index, pair) in target.windows(2).enumerate() {
-        // Two entries as one, which asks for the same number of elements.
+        // Two entries are merged, which keeps the number of elements asked for.
         simple
             .extend(pair[0].checked_mul(pair[1]).map(|one| [&target[..index], &[one], &target[index + 2..]].concat()));
     }
@@ -400,7 +404,7 @@ fn targets(case: &Single, found: &mut Vec<Single>) {
         found.push(targeted(case, &target));
     }
     if target.is_empty() {
-        // A runtime may have to know a shape that is not empty at load, so both change at once.
+        // A runtime may need a non-empty target shape at load, so the wiring changes in the same step.
         let filled = with(&targeted(case, &[1]), |c| {
             c.operands.iter_mut().skip(1).flatten().for_each(|o| o.wiring = Wiring::Initializer(Encoding::Raw));
         });
@@ -408,7 +412,7 @@ fn targets(case: &Single, found: &mut Vec<Single>) {
     }
 }
 
-/// Steps that change several operands or parameters at once, since one of them alone would break a rule.
+/// Steps that change several operands or parameters at once, because a change of one of them alone would break a rule.
 fn together(case: &Single, found: &mut Vec<Single>) {
     let parameters = case.parameters();
     let has_target = case.target_place().is_some();
@@ -421,7 +425,7 @@ fn together(case: &Single, found: &mut Vec<Single>) {
             }
         }
     };
-    // The entries of an axis are at its place in each list of as many, and in each half of a list of twice as many.
+    // Removes the entry of an axis from each parameter: one entry from a list with one per axis, two from a list with two per axis.
     let without_entry = |c: &mut Single, entry: usize, length: usize| {
         for &place in &parameters {
             let Some(mut numbers) = c.numbers(place) else { continue };
@@ -454,7 +458,7 @@ fn together(case: &Single, found: &mut Vec<Single>) {
                     }
                 };
                 found.push(with(case, |c| on_data(c, &set)));
-                // A number that counts along the axis changes with it.
+                // An entry of a parameter that equals the dim changes with it.
                 found.push(with(case, |c| {
                     on_data(c, &set);
                     for &place in &parameters {
@@ -476,7 +480,7 @@ fn together(case: &Single, found: &mut Vec<Single>) {
     for element_type in types.into_iter().filter(|_| data.len() > 1) {
         found.push(with(case, |c| on_data(c, &|operand| operand.retype(element_type))));
     }
-    // The index operands share a type variable.
+    // The index operands share a type variable, so all of them change.
     found.push(with(case, |c| {
         for &place in &parameters {
             if let TargetPlace::Operand(place) = place
@@ -544,10 +548,11 @@ fn entries(
     }
 }
 
-/// So many entries of a parameter are looked at one by one; more are halved first.
+/// The most entries of a parameter that are changed one by one. Longer lists are halved first.
 const MOST_ENTRIES: usize = 32;
 
-/// The case at a newer opset whose version has the target shape as an operand, where it is an attribute now.
+/// The case at a newer opset with its target shape as an operand instead of an attribute, in two wirings. Empty if the versions do
+/// not differ in this way.
 fn with_target_operand(case: &Single, opset: u8) -> Vec<Single> {
     let (Some(own), Some(newer)) = (case.version(), case.operator.version_at(opset)) else {
         return vec![];
@@ -568,7 +573,7 @@ fn with_target_operand(case: &Single, opset: u8) -> Vec<Single> {
     moved.to_vec()
 }
 
-/// Dims from here on are there for their size alone.
+/// Dims above this value matter only by their size.
 const VAST: i64 = 1 << 32;
 
 fn plainness(case: &Single, found: &mut Vec<Single>) {
@@ -591,7 +596,7 @@ fn plainness(case: &Single, found: &mut Vec<Single>) {
         for element_type in types {
             if type_rank(is_data, element_type) < type_rank(is_data, operand.element_type) {
                 found.push(set(&|o| o.retype(element_type)));
-                // A size that passes the address range in bytes does so in another type only with larger dims.
+                // A tensor larger than the address range in bytes may need larger dims in another type.
                 if operand.dims.iter().any(|&dim| dim > VAST) {
                     found.push(set(&|o| {
                         o.retype(element_type);
@@ -613,13 +618,13 @@ fn plainness(case: &Single, found: &mut Vec<Single>) {
     }
 }
 
-/// Numbers nearer to zero that may still do: the simplest ones, the boundaries, and halfway.
+/// Numbers nearer to zero that may show the same defect: the simplest ones, the boundaries, and the value less a power of two.
 fn nearer(value: i64, rank: usize) -> Vec<i64> {
     let rank = i64::try_from(rank).unwrap_or(0);
     let sign = value.signum();
     let mut values = vec![0, 1, -1, 2, -2, rank, -rank, rank + 1, -rank - 1, 3, -3];
-    // Powers of two and their neighbours are where things change; elsewhere a bound is closed in on bit by bit, never by
-    // steps of one, of which there may be 2^63.
+    // Behaviour changes at powers of two and their neighbours. Any other bound is approached bit by bit, since there may be 2^63
+    // steps of one.
     let powers = || (2..=62).map(|bit| 1_i64 << bit);
     values.extend(powers().flat_map(|power| [power * sign, (power + 1) * sign, (power - 1) * sign]));
     values.extend(powers().rev().filter_map(|power| value.checked_sub(power * sign)).filter(|v| v.signum() == sign));
@@ -650,7 +655,7 @@ fn sizes(case: &Single, found: &mut Vec<Single>) {
                     }
                 };
                 found.push(with(case, set));
-                // A number in the target that it is a factor of changes with it.
+                // An entry of the target that is a multiple of the dim changes with it.
                 for (at, &entry) in target.iter().flatten().enumerate() {
                     if let Some(scaled) = scale(entry, dim, simpler) {
                         let mut target = target.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A case of one node, as the code sees it that is about one operator: its operands are in the order of its inputs.
+//! A case of one node, in the form for code about one operator: its operands are in the order of its inputs.
 
 use super::{Case, Declared, Declares, Encoding, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{Attribute, AttributeValue, Operator, Role, Version};
@@ -18,7 +18,7 @@ pub struct Single {
 }
 
 impl From<Single> for Case {
-    /// The graph of the node, whose output is the only one, of declared rank.
+    /// A graph of this one node. The outputs of the node are graph outputs, with symbolic dims.
     fn from(single: Single) -> Case {
         let Single { operator, opset, attributes, operands, outputs } = single;
         let mut sources = Vec::with_capacity(operands.len());
@@ -34,20 +34,20 @@ impl From<Single> for Case {
     }
 }
 
-/// What a case of one node calls.
+/// The call in a case of one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     pub operator: &'static Operator,
-    /// `None` if the operator did not exist by then.
+    /// `None` if the operator does not exist at the opset.
     pub version: Option<&'static Version>,
-    /// The operand that is the data, unless it is left out or there is none.
+    /// The data. `None` if it is left out or the operator has no data.
     pub data: Option<&'a Operand>,
-    /// The type that the type variable T stands for: that of the data, or else of the output.
+    /// The type of the type variable T: the type of the data, or of the output if the operator has no data.
     pub element_type: Option<ElementType>,
 }
 
 impl Case {
-    /// What it calls, if it has one node.
+    /// The call, if the case has one node.
     pub fn call(&self) -> Option<Call<'_>> {
         let [node] = &self.nodes[..] else { return None };
         let version = self.version(0);
@@ -63,7 +63,8 @@ impl Case {
         Some(Call { operator: node.operator, version, data, element_type })
     }
 
-    /// The call that the case is, if it is nothing but that.
+    /// The case as a single call. `None` if it has several nodes, earlier runs, a source that is a graph output, a source that is
+    /// not used exactly once in order, or an output that is not a graph output with symbolic dims.
     pub fn single(&self) -> Option<Single> {
         let [Node { operator, attributes, inputs, outputs, shown: Shown::Output(Declares::Symbolic) }] =
             &self.nodes[..]
@@ -84,8 +85,8 @@ impl Case {
         Some(Single { operator, opset: self.opset, attributes, operands, outputs: *outputs })
     }
 
-    /// A node by itself: what other nodes give to it, it has in a wiring. `None` if that is not known. `values` are what the
-    /// nodes gave.
+    /// A node as a case of its own. Its inputs from other nodes become operands with this wiring. `values` are the outputs of the
+    /// nodes. `None` if an input has no value.
     pub fn alone(&self, node: usize, values: &[Vec<Tensor>], wiring: Wiring) -> Option<Single> {
         let Node { operator, attributes, inputs, outputs, .. } = &self.nodes[node];
         let operand = |value: Value| match value {
@@ -98,7 +99,8 @@ impl Case {
         Some(Single { operator, opset: self.opset, attributes, operands, outputs: *outputs })
     }
 
-    /// Each node of a graph by itself: what others give to it, it is fed, or has as an initializer.
+    /// Each node of a graph as a case of its own. Inputs from other nodes become graph inputs in one case, and initializers in
+    /// another.
     pub fn each_alone(&self) -> Vec<Case> {
         let values = self.values(&self.tensors());
         let mut alone: Vec<Case> = Vec::new();
@@ -113,22 +115,22 @@ impl Case {
 }
 
 impl Single {
-    /// The version of the operator that holds at the opset, if the operator existed by then.
+    /// The version of the operator at the opset, if the operator exists at that opset.
     pub fn version(&self) -> Option<&'static Version> {
         self.operator.version_at(self.opset)
     }
 
-    /// The opset that brought that version; 0 if there is none.
+    /// The opset that introduced this version; 0 if there is no version.
     pub fn since(&self) -> u8 {
         self.version().map_or(0, |version| version.since)
     }
 
-    /// The name of that version, such as `Reshape-14`.
+    /// The name of this version, such as `Reshape-14`.
     pub fn operator_version(&self) -> String {
         format!("{}-{}", self.operator, self.since())
     }
 
-    /// The place of the operand that is the data, if the operator has data.
+    /// The place of the data among the operands, if the operator has data.
     pub fn data_place(&self) -> Option<usize> {
         self.version().map_or(Some(0), Version::data_input)
     }
@@ -138,7 +140,7 @@ impl Single {
         self.operands.get(self.data_place()?)?.as_ref()
     }
 
-    /// The same, to change it.
+    /// The data, as a mutable reference.
     pub fn data_mut(&mut self) -> Option<&mut Operand> {
         let place = self.data_place()?;
         self.operands.get_mut(place)?.as_mut()
@@ -149,13 +151,13 @@ impl Single {
         self.attributes.iter().find(|attribute| attribute.name == name).map(|attribute| &attribute.value)
     }
 
-    /// The operand for an input of this name, if the version has one and it is given.
+    /// The operand for the input of this name, if the version has the input and the operand is given.
     pub fn operand(&self, name: &str) -> Option<&Operand> {
         let place = self.version()?.inputs.iter().position(|spec| spec.name == name)?;
         self.operands.get(place)?.as_ref()
     }
 
-    /// The numbers of an attribute or of an input, as the version has it; `None` if they are not given.
+    /// The numbers of the attribute or the input of this name; `None` if they are not given.
     pub fn numbers_of(&self, name: &str) -> Option<Vec<i64>> {
         match self.attribute(name) {
             Some(AttributeValue::Int(number)) => Some(vec![*number]),
@@ -165,8 +167,8 @@ impl Single {
         }
     }
 
-    /// The dims, and the numbers of attributes and parameters, that are so large that work for each of them may take long: 2^20
-    /// and beyond, either way, in order.
+    /// The dims, and the numbers of attributes and parameters, whose absolute value is 2^20 or more, in ascending order. Work in
+    /// proportion to such a number may take long.
     pub fn large_numbers(&self) -> Vec<i64> {
         const LARGE: u64 = 1 << 20;
         let of_attributes = self.attributes.iter().filter_map(|attribute| self.numbers_of(&attribute.name)).flatten();
@@ -181,7 +183,7 @@ impl Single {
         large
     }
 
-    /// What the values of an operand are: those of one beyond what the operator declares are data.
+    /// The role of an operand. An operand beyond the declared inputs is data.
     pub fn role(&self, place: usize) -> Role {
         self.version().and_then(|version| version.input(place)).map_or(Role::Data, |spec| spec.role)
     }

@@ -1,9 +1,10 @@
 //! Every case within bounds, without sampling, in a stable order: case `index` is a number written in mixed radix.
 //!
-//! From the slowest digit to the fastest: the opset; the dims of the data, by rank and then in lexical order; the attributes,
-//! each absent, unless it is required, and then from its lowest value to its highest, lists by length and then in lexical order;
-//! the parameters, in the same way, those that are optional left out first. All data is float, or the first type that the
-//! version lists, of the same dims, and a graph input; a parameter is an int64 initializer. A node has one output.
+//! From the slowest digit to the fastest, the digits are: the opset; the dims of the data, by rank and then in lexical order; the
+//! attributes; the parameters. An attribute is first absent, unless it is required, and then has its values from the lowest to the
+//! highest. The same holds for a parameter, which is first left out if it is optional. Lists are ordered by length and then in
+//! lexical order. All data has the same dims and is a graph input. Its type is float, or the first type that the version lists if
+//! float is not among them. A parameter is an int64 initializer. A node has one output.
 
 use super::{Case, Encoding, Operand, Single, Wiring};
 use crate::operator::{Arity, Attribute, AttributeKind, AttributeSpec, AttributeValue, InputSpec, Operator, Role};
@@ -27,13 +28,13 @@ pub struct Bounds {
 const EXTREMES: [i64; 8] =
     [i64::MIN, -(1 << 32) - 1, -(1 << 32), -(1 << 31), 1 << 31, 1 << 32, (1 << 32) + 1, i64::MAX];
 
-/// The numbers of a role, for data of a rank; without a role of its own there is none.
+/// The numbers of a role, for data of a rank. Data and ignored attributes have none.
 fn numbers(role: Role, rank: u32) -> Vec<i64> {
     let rank = i64::from(rank);
     match role {
         // -r-2 to r+2, and the extremes.
         Role::Axis => sorted((-rank - 2..=rank + 2).chain(EXTREMES)),
-        // Both that are defined, and one that is not.
+        // The two values that are defined, and one that is not.
         Role::Flag => vec![0, 1, 2],
         Role::TargetShape => sorted((-2..=6).chain(EXTREMES)),
         Role::Sizes => sorted((-1..=4).chain(EXTREMES)),
@@ -43,10 +44,10 @@ fn numbers(role: Role, rank: u32) -> Vec<i64> {
     }
 }
 
-/// The texts of an attribute that chooses by name: all that are defined, and one that is not.
+/// The texts of an attribute that chooses by name: all defined names, and one that is not defined.
 const TEXTS: [&str; 7] = ["constant", "reflect", "edge", "wrap", "DCR", "CRD", "none"];
 
-/// Whether an attribute is absent from some cases: from all, where it is without effect.
+/// Whether the attribute is absent from some cases. An attribute without effect is absent from all.
 fn may_be_absent(spec: &AttributeSpec) -> bool {
     !spec.is_required || matches!(spec.role, Role::Data | Role::Ignored)
 }
@@ -58,7 +59,7 @@ fn sorted(values: impl Iterator<Item = i64>) -> Vec<i64> {
 }
 
 impl Bounds {
-    /// How many cases the space holds; `None` if it is more than 2^64.
+    /// The number of cases in the space; `None` if it does not fit in 64 bits.
     pub fn len(&self) -> Option<u64> {
         self.opsets.iter().try_fold(0_u64, |sum, &opset| sum.checked_add(self.at_opset(opset)?))
     }
@@ -71,9 +72,9 @@ impl Bounds {
         (0..=self.max_rank).try_fold(0_u64, |sum, rank| sum.checked_add(self.at_rank(opset, rank)?))
     }
 
-    /// Cases at an opset with data of a rank.
+    /// The number of cases at an opset with data of a rank.
     fn at_rank(&self, opset: u8, rank: u32) -> Option<u64> {
-        // Without data, there are no dims to go through.
+        // Without data, there are no dims to enumerate.
         let has_data = self.operator.version_at(opset)?.data_input().is_some();
         let shapes = match (has_data, rank) {
             (true, _) => u64::try_from(self.max_dim + 1).ok()?.checked_pow(rank)?,
@@ -104,13 +105,13 @@ impl Bounds {
         attributes.chain(inputs).collect()
     }
 
-    /// How many lists there are of the numbers of a role.
+    /// The number of lists of the numbers of a role.
     fn lists(&self, role: Role, rank: u32) -> Option<u64> {
         let entries = numbers(role, rank).len() as u64;
         (0..=self.max_target_rank).try_fold(0_u64, |sum, length| sum.checked_add(entries.checked_pow(length)?))
     }
 
-    /// Single `index` of the space; `None` past its end.
+    /// Case `index` of the space; `None` past its end.
     pub fn case(&self, index: u64) -> Option<Case> {
         let mut rest = index;
         let opset = *self.opsets.iter().find(|&&opset| skip(&mut rest, self.at_opset(opset)))?;
@@ -141,14 +142,14 @@ impl Bounds {
     }
 
     fn parameter(&self, spec: &InputSpec, digit: u64, rank: u32) -> Option<Operand> {
-        // Where an input may be left out, that is the first digit.
+        // Digit 0 of an optional input leaves it out.
         let place = digit.checked_sub(u64::from(spec.arity == Arity::Optional))?;
         let list = self.list(place, spec.role, rank);
         Some(Operand { wiring: Wiring::Initializer(Encoding::Raw), ..Operand::vector(&list) })
     }
 
     fn attribute(&self, spec: &AttributeSpec, digit: u64, rank: u32) -> Option<AttributeValue> {
-        // Where an attribute may be absent, that is the first digit.
+        // Digit 0 of an attribute that may be absent leaves it out.
         let place = digit.checked_sub(u64::from(may_be_absent(spec)))?;
         let at = usize::try_from(place).ok()?;
         match spec.kind {
@@ -168,7 +169,7 @@ impl Bounds {
     }
 }
 
-/// Whether an index falls into a part of a size; if not, the part is taken off it.
+/// Whether an index is below the size of a part. If not, the size is subtracted from the index.
 fn skip(index: &mut u64, size: Option<u64>) -> bool {
     let size = size.unwrap_or(u64::MAX);
     if *index < size {
@@ -178,7 +179,7 @@ fn skip(index: &mut u64, size: Option<u64>) -> bool {
     false
 }
 
-/// Word `index`, in lexical order, of a length over an alphabet.
+/// Word number `index`, in lexical order, of the words of a length over an alphabet.
 fn word(index: u64, length: u32, alphabet: &[i64]) -> Vec<i64> {
     let radix = alphabet.len() as u64;
     let mut rest = index;
@@ -222,7 +223,7 @@ mod tests {
             let opsets: Vec<u8> = operator.versions.iter().map(|v| v.since).take(4).collect();
             let space = bounds(operator.name, &opsets);
             let len = space.len().unwrap();
-            // Where there are too many, some from all over the space.
+            // If there are too many cases, a regular sample of the whole space.
             let step = (len / 100_000).max(1);
             let indices: Vec<u64> = (0..len).step_by(usize::try_from(step).unwrap()).collect();
             let cases: HashSet<Case> = indices.iter().map(|&index| space.case(index).unwrap()).collect();

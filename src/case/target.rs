@@ -1,12 +1,12 @@
-//! The parameters of a case: lists of numbers that decide about the output, as attributes or as operands. The target shape is
-//! the parameter of a Reshape.
+//! The parameters of a case: lists of numbers that decide about the output, as attributes or as operands. The target shape is the
+//! parameter of Reshape.
 
 use super::{Contents, MAX_RANK, Operand, Single};
 use crate::operator::{Attribute, AttributeValue, Role};
 use crate::tensor::{ElementType, Tensor, element_count};
 
 impl Operand {
-    /// The elements as int64, where they are of that type and few enough to be a shape.
+    /// The elements, if they are int64 and few enough to be a shape.
     pub fn int64s(&self) -> Option<Vec<i64>> {
         if self.element_type != ElementType::Int64 || element_count(&self.dims).is_none_or(|count| count > MAX_RANK) {
             return None;
@@ -21,7 +21,7 @@ impl Operand {
 }
 
 impl Operand {
-    /// The elements of a parameter, which is int32 or int64, where they are few.
+    /// The elements of an int32 or int64 parameter, if there are at most [`MAX_RANK`].
     pub fn numbers(&self) -> Option<Vec<i64>> {
         if self.element_type != ElementType::Int32 {
             return self.int64s();
@@ -31,8 +31,8 @@ impl Operand {
         Some(numbers.into_iter().filter_map(|number| i64::try_from(number).ok()).collect())
     }
 
-    /// Gives a parameter other elements, of its type if they fit there. One of another rank than 1 keeps it, as far as the
-    /// length lets it.
+    /// Gives a parameter other elements. An int32 parameter stays int32 if they fit; otherwise the type becomes int64. A rank other
+    /// than 1 is kept if the number of elements allows it.
     pub(super) fn set_numbers(&mut self, numbers: &[i64]) {
         let plain = Operand::vector(numbers);
         let dims = match (self.dims.len(), plain.dims[0]) {
@@ -47,7 +47,7 @@ impl Operand {
         }
     }
 
-    /// Gives integers another integer type, of which they are too.
+    /// Gives a parameter another integer type. Each element keeps its low bits.
     pub(super) fn retype_numbers(&mut self, element_type: ElementType) {
         let Some(numbers) = self.numbers() else { return };
         let low = crate::tensor::mask(element_type.bits());
@@ -58,7 +58,7 @@ impl Operand {
     }
 }
 
-/// Where a case has a parameter.
+/// The place of a parameter in a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TargetPlace {
     /// The place of an attribute.
@@ -68,7 +68,7 @@ pub(super) enum TargetPlace {
 }
 
 impl Single {
-    /// The target shape, as the attribute or the operand that it is.
+    /// The target shape, from its attribute or its operand.
     pub fn target(&self) -> Option<Vec<i64>> {
         match self.target_place()? {
             TargetPlace::Operand(place) => self.operands[place].as_ref()?.int64s(),
@@ -92,13 +92,13 @@ impl Single {
         places
     }
 
-    /// Whether the values of an operand decide about the output.
+    /// Whether an operand is a parameter: its values decide about the output.
     pub(super) fn is_parameter(&self, place: usize) -> bool {
         let spec = self.version().and_then(|version| version.input(place));
         spec.is_some_and(|spec| spec.role != Role::Data)
     }
 
-    /// Whether the elements of an operand are moved or counted.
+    /// Whether an operand is data: its elements are moved or counted.
     pub(super) fn is_data(&self, place: usize) -> bool {
         match self.version() {
             Some(version) => version.input(place).is_some_and(|spec| spec.role == Role::Data),
@@ -136,7 +136,7 @@ impl Single {
         }
     }
 
-    /// The attribute or the operand that is the target shape at its opset; or the operand that would be at the newest.
+    /// The attribute that is the target shape at the opset, or else the operand that is the target shape at the newest opset.
     pub(super) fn target_place(&self) -> Option<TargetPlace> {
         let version = self.version()?;
         let is_target = |attribute: &Attribute| {

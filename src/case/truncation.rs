@@ -1,15 +1,15 @@
-//! The case that a runtime acts on when it cuts the numbers of the given one to 32 bits.
+//! The case that a runtime in effect executes when it truncates numbers to 32 bits.
 //!
-//! A defect of reading shows in many ways: a wrong answer here, a refusal or an invalid model accepted there. The proof
-//! is that the runtime does exactly what the truncated case asks for.
+//! This defect shows in many ways: a wrong answer, a refusal, or an invalid model that is accepted. The proof is that the runtime
+//! does exactly what the truncated case asks for.
 
 use super::{Case, Contents, Single};
 use crate::operator::AttributeValue;
 use crate::tensor::ElementType;
 
 impl Case {
-    /// The case with its int64 numbers cut to their low 32 bits: those of attributes and of operands that are no data, of
-    /// the former alone, and of the latter alone. Without those that are the case itself, and each once.
+    /// The case with int64 numbers cut to their low 32 bits: first the numbers of attributes and of operands other than data, then
+    /// those of attributes alone, then those of operands alone. A case that equals this case or an earlier one is left out.
     pub fn truncated(&self) -> Vec<Case> {
         let Some(single) = self.single() else { return vec![] };
         let keep = |number| number;
@@ -23,7 +23,7 @@ impl Case {
         cases.into_iter().map(Case::from).collect()
     }
 
-    /// The case with the nearest number of 32 bits for each that is beyond.
+    /// The case with the numbers that `truncated` cuts clamped to the range of 32 bits instead.
     #[must_use]
     pub fn saturated(&self) -> Case {
         let nearest = |number: i64| number.clamp(i64::from(i32::MIN), i64::from(i32::MAX));
@@ -55,7 +55,7 @@ impl Single {
     }
 }
 
-/// The low 32 bits of a number, as a number of their own.
+/// The low 32 bits of a number, sign-extended to 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "this is what a runtime that truncates does")]
 fn low_half(value: i64) -> i64 {
     i64::from(value as i32)

@@ -1,8 +1,8 @@
-//! Cases that must have the same answer as a given one: the same call wired otherwise, or at an opset next to it that
-//! changed nothing but types.
+//! Cases that must have the same answer as a given case: the same call with another wiring, or in the operator version before or
+//! after it, if the two versions differ only in types.
 //!
-//! Where the specification has one answer, each case is held to that. Variants tell where it leaves room: whatever a
-//! runtime makes of it, it must make the same of it in every wiring.
+//! If the specification has one answer, each case is compared with that answer. Variants help if the answer is unspecified: a
+//! runtime must give the same answer in every wiring.
 
 use super::{Case, Declared, Encoding, Generated, Single, Wiring};
 use crate::operator::{Answer, Expectation};
@@ -21,11 +21,11 @@ pub struct Variant {
     pub generated: Generated,
 }
 
-/// The variants of a case: all its operands as graph inputs, as initializers and as constants, and the version before
-/// and after where these have the same attributes, inputs and types for it.
+/// The variants of a case: all its operands as graph inputs, as initializers and as constants; and the case in the version before
+/// and after, if that version has the same attributes and inputs and supports the type of the data to the same extent.
 pub fn variants(generated: &Generated) -> Vec<Variant> {
     let case = &generated.case;
-    // Where the model is not valid, a runtime may do one thing here and another there.
+    // If any answer is tolerated or the model is invalid, a runtime may give a different answer in each variant.
     let is_left_to_all = match &generated.expectation {
         Expectation::Unspecified { tolerated, .. } => tolerated.contains(&Answer::Any),
         _ => false,
@@ -45,12 +45,12 @@ pub fn variants(generated: &Generated) -> Vec<Variant> {
         .chain(moved)
         .filter(|(_, variant)| variant != case)
         .map(|(relation, case)| Variant { relation, generated: Generated::given(case) })
-        // A version may have changed what its texts say and nothing that its table of attributes shows.
+        // The texts of two versions may differ although their attributes, inputs and types do not.
         .filter(|variant| variant.generated.expectation == generated.expectation)
         .collect()
 }
 
-/// The first opset of the version after, and of the version before, where the difference is one of types only.
+/// The first opset of the version before, and of the version after, if that version differs only in types.
 fn neighbours(case: &Single) -> Vec<u8> {
     let versions = case.operator.versions;
     let Some(index) = versions.iter().rposition(|v| v.since <= case.opset) else {

@@ -13,8 +13,8 @@ use crate::verdict::{Judgement, Mismatch};
 
 /// Say in which release of a runtime the result of a case changed
 ///
-/// Releases are fetched as they are needed. If the case is that of a known issue of the ledger in this folder, its versions
-/// are written there.
+/// Releases are fetched as they are needed. If a known issue of the ledger in this folder has this case, the versions of the
+/// issue are written there.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  crosscheck bisect 'Reshape@14 allowzero=1 float[0] int64[2]{-1,0}' --runtime onnxruntime"
@@ -25,10 +25,10 @@ pub(super) struct Arguments {
     /// The runtime, such as `onnxruntime`, or one configuration of it, such as `tract/typed`
     #[arg(long, value_name = "NAME")]
     runtime: String,
-    /// The oldest release to look at [default: the oldest there is; onnxruntime is driven from 1.20.0 on]
+    /// The oldest release to test [default: the oldest available; onnxruntime is supported from 1.20.0 on]
     #[arg(long, value_name = "VERSION")]
     from: Option<String>,
-    /// The newest release to look at [default: the newest there is]
+    /// The newest release to test [default: the newest available]
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
     /// How to show the result; JSON is one object
@@ -115,7 +115,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
-/// The case at the oldest opset at which it has the same result, since older releases lack the newer ones.
+/// The case at the oldest opset at which it has the same result, since older releases lack newer opsets.
 fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
     let ids = runtime::ids(&runtimes);
     let mut look = |case: &Case| -> Vec<Behaviour> {
@@ -134,9 +134,9 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
 #[derive(Clone, PartialEq)]
 pub(super) struct Seen {
     outcomes: Vec<Outcome>,
-    /// By configuration: what it did, and what is thought of it.
+    /// By configuration: the verdict on the runtime, and what it did.
     by_configuration: BTreeMap<String, String>,
-    /// Whether the known issue shows, or if it is the case of none, whether anything is wrong.
+    /// Whether the known issue with this case shows; if there is none, whether anything is wrong.
     pub shows: bool,
 }
 
@@ -156,7 +156,7 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
     let of = |(index, id): (usize, &RuntimeId)| (id.configuration.clone(), behaviour(index).to_string());
     let by_configuration = ids.iter().enumerate().map(of).collect();
     let shows = match known {
-        // As it shows in any release, and at any opset, whatever the ledger says.
+        // The mismatch counts in any release and at any opset, whatever the ledger says.
         Some(known) => {
             let mismatch = Mismatch { runtime: ids[0].release(), ..known.variant.mismatch() };
             Probe::new(runtimes).shows(case, &mismatch)

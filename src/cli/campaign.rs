@@ -24,7 +24,7 @@ use crate::verdict::Mismatch;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck campaign --for 60s --seed 7 --operator reshape")]
 pub(super) struct Arguments {
-    /// How long to go on, such as `90s` or `8h` [default: until stopped, or as many as --cases]
+    /// How long to run, such as `90s` or `8h` [default: until stopped, or until --cases are run]
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// How many cases to run, those of the catalogue included
@@ -36,33 +36,32 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is
-    /// graphs [default: 1..6]
+    /// How many nodes a case has, such as `1`, or `2..6` for graphs only; with `1..6` every other row of 32 cases has graphs only
+    /// [default: 1..6]
     #[arg(long, value_name = "N..M")]
     nodes: Option<Nodes>,
     #[command(flatten)]
     common: Common,
 }
 
-/// What every subcommand takes that runs many cases.
+/// The arguments of every subcommand that runs many cases.
 #[derive(Debug, clap::Args)]
 pub(super) struct Common {
     #[command(flatten)]
     conclusion: conclusion::Arguments,
-    /// How many nodes are put into one model, at most; with 1 each case is executed alone
+    /// The most cases that are put into one model; with 1 each case is executed alone
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: u16,
-    /// Keep what known issues explain, and show it again
+    /// Keep mismatches that known issues explain, and show them again
     #[arg(long)]
     ignore_known: bool,
-    /// Run one part of so many: the parts are disjoint, together they are the whole, and `crosscheck merge` joins them
-    /// [default: 1/1]
+    /// Run part I of N: the parts are disjoint, together they are the whole, and `crosscheck merge` joins them [default: 1/1]
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
-    /// Go on with the campaign in the folder, which was killed or stopped
+    /// Continue the campaign in the folder, which was killed or stopped
     #[arg(long)]
     resume: bool,
-    /// Start over, though the campaign in the folder was not brought to its end
+    /// Start over, even if the campaign in the folder did not reach its end
     #[arg(long, conflicts_with = "resume")]
     restart: bool,
 }
@@ -78,15 +77,15 @@ impl Common {
         Opened::open(&self.conclusion.output, manner)
     }
 
-    /// The shard: if none is given, that of the campaign that is gone on with.
+    /// The shard: the one that is given, or that of the campaign that is resumed.
     pub(super) fn shard(&self, opened: &Opened) -> Shard {
         self.shard.or(opened.saved().map(|saved| saved.header.shard)).unwrap_or_default()
     }
 }
 
 impl Arguments {
-    /// The seed, the operators, the numbers of nodes and the limits: what is not given is as it was in the campaign that is gone
-    /// on with.
+    /// The seed, the operators, the numbers of nodes and the limits. A value that is not given is that of the campaign that is
+    /// resumed.
     fn with(&self, saved: Option<&Saved>) -> (u64, Vec<&'static Operator>, Nodes, Limits) {
         let source = saved.map_or(&Value::Null, |saved| &saved.header.source);
         let seed = self.seed.or(source["seed"].as_u64()).unwrap_or(0);
@@ -109,13 +108,13 @@ pub(super) fn operator(name: &str) -> Result<&'static Operator, UnknownOperator>
     name.trim().parse()
 }
 
-/// The cases of a campaign. Known issues come first, so that one that no longer shows is seen at once.
+/// The cases of a campaign. Those of the known issues come first, so that an issue that no longer shows is noticed at once.
 pub(super) fn stream(ledger: &Ledger, operators: Vec<&'static Operator>, seed: u64, nodes: Nodes) -> Stream {
     let known = ledger.known().map(|known| known.variant.case()).collect();
     Stream::new(Generator::new(operators), seed, known).with_nodes(nodes)
 }
 
-/// The stream of a campaign as its checkpoint tells it from others.
+/// The description of a stream by which a checkpoint recognizes it.
 fn described(seed: u64, operators: &[&'static Operator], nodes: Nodes) -> Value {
     let names: Vec<&str> = operators.iter().map(|operator| operator.name).collect();
     json!({ "seed": seed, "operators": names, "nodes": nodes })
@@ -136,15 +135,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 /// The cases that are to be run.
 pub(super) struct Planned<'a> {
     pub(super) source: &'a dyn Source,
-    /// The source as the checkpoint tells it from others.
+    /// The description of the source by which the checkpoint recognizes it.
     pub(super) described: Value,
     /// The part of the source that is run.
     pub(super) shard: Shard,
-    /// The case of the shard to begin with.
+    /// The number of the first case of the shard to run.
     pub(super) from: u64,
-    /// Of the whole source.
+    /// The limits for the whole source.
     pub(super) limits: Limits,
-    /// The same for a person.
+    /// The plan in words, for a person.
     pub(super) what: String,
 }
 
@@ -154,14 +153,14 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// The part of the time that is reserved for minimizing, at most: one of so many.
+/// At most 1/`RESERVE` of the time that is left is reserved for minimizing.
 const RESERVE: u32 = 2;
 
-/// How long work under way may go on after a signal: cases, then minimizing, then all the rest.
+/// How long work under way may go on after a signal or the end of the time: cases, then minimizing, then all the rest.
 const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1), Duration::from_millis(1400)];
 
-/// Runs cases with progress until the end, a signal or the end of the time; minimizes mismatches, shows the result, and saves
-/// new findings and what other commands read.
+/// Runs cases, and shows the progress, until there are no more, a signal comes, or the time is up. Then it minimizes mismatches,
+/// shows the result, and saves new findings and the files that other commands read.
 pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: Opened) -> anyhow::Result<Conducted> {
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let conclusion = &common.conclusion;
@@ -169,10 +168,10 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let earlier = opened.saved().map_or(Duration::ZERO, Saved::elapsed);
     let left = plan.limits.time.map(|time| time.saturating_sub(earlier));
     let signals = stop_on_signals()?;
-    // What is only to be minimized takes what it takes.
+    // If a resumed campaign has no time left, it minimizes without a time limit.
     let end = left.filter(|left| !left.is_zero()).map(|left| began + left);
     let [for_cases, for_minimizing, for_the_rest] = GRACE.map(|grace| signals.at(end).with_grace(grace));
-    // Once all cases are run, what is found is worth a second more.
+    // Minimizing and the rest may take a second more than the time that was asked for.
     let [for_minimizing, for_the_rest] =
         [for_minimizing, for_the_rest].map(|stop| stop.at(end.map(|end| end + Duration::from_secs(1))));
     let limits = conclusion.runtimes.limits();
@@ -212,7 +211,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         };
         progress.show(done, whole, Some(elapsed), || line(so_far, options.known));
     };
-    // Nothing is run where the time is up already.
+    // No case is run if the time is up already.
     let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
     let mut statistics = campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show)?;
@@ -270,8 +269,8 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// How far a campaign is, and what is new: a mismatch of a kind that a known issue has is minimized before it is distinguished from
-/// that.
+/// The progress of a campaign, and how many kinds of mismatch are new. If a known issue is of the same kind, only minimizing can
+/// tell them apart.
 fn line(so_far: &Statistics, known: &[Trigger]) -> String {
     let list = |of: &dyn Fn(&RuntimeStatistics) -> u64| {
         let counts = so_far.runtimes.iter().map(|runtime| (&runtime.id, of(runtime))).filter(|(_, count)| *count > 0);

@@ -13,7 +13,7 @@ use crate::operator::Operator;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck cases --seed 7 --cases 1000 | crosscheck run -")]
 pub(super) struct Arguments {
-    /// How many cases to print: those of the known issues, those of the catalogue, and then what the seed gives
+    /// How many cases to print: those of the known issues, those of the catalogue, and then those of the seed
     #[arg(long, value_name = "N", default_value_t = 1000)]
     cases: u64,
     /// The seed: the same one gives the same cases on every machine
@@ -22,10 +22,10 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    /// How many nodes a case has, such as `1`, or `2..6` for graphs only; with `1..6` every other row of 32 cases has graphs only
     #[arg(long, value_name = "N..M", default_value_t = Nodes::default())]
     nodes: Nodes,
-    /// Write out every element, in place of `:random(7)`, `:special` and those that count up
+    /// Write out every element, also where a case has `:random(7)`, `:special` or elements that count up
     #[arg(long)]
     elements: bool,
 }

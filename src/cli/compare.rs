@@ -40,13 +40,13 @@ pub(super) struct Arguments {
     /// Operators to draw cases of, such as `shape,reshape` [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = operator)]
     operator: Vec<&'static Operator>,
-    /// How many nodes a case has, such as `1`, or `2..6`, which is graphs only; with `1..6` every other row of 32 cases is graphs
+    /// How many nodes a case has, such as `1`, or `2..6` for graphs only; with `1..6` every other row of 32 cases has graphs only
     #[arg(long, value_name = "N..M", default_value_t = Nodes::default())]
     nodes: Nodes,
-    /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
+    /// Threads to use; if there is one for each core, each stays on its own core [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Write what changed as a page too, in Markdown
+    /// Also write the changes as a page, in Markdown
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
     /// How to show the changes; JSON is one object
@@ -119,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 impl Arguments {
-    /// What does the same again.
+    /// The command that makes the same comparison again.
     fn command(&self) -> String {
         let operators: Vec<String> = self.operator.iter().map(|operator| operator.name.to_lowercase()).collect();
         let operators =
@@ -180,7 +180,7 @@ fn write(comparison: &Comparison, names: &[String; 2], configurations: &[&str], 
     Ok(())
 }
 
-/// The same as JSON: every change, also where it is a part of another.
+/// The comparison as JSON: every change, even one that is a part of another.
 fn as_json(comparison: &Comparison, names: &[String; 2], configurations: &[&str]) -> Value {
     let change = |(change, drift): (&Change, &Drift)| {
         json!({

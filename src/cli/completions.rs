@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    // The scripts would offer what is hidden too.
+    // Hidden subcommands are left out: the scripts would offer them.
     let whole = super::Arguments::command();
     let visible = whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
     let mut command = clap::Command::new(super::NAME).version(env!("CARGO_PKG_VERSION")).subcommands(visible);

@@ -1,4 +1,4 @@
-//! The conclusion of a campaign, or of several that were merged: what is shown, and what is left in the folder.
+//! The conclusion of a campaign, or of several merged ones: it shows the results, and writes them to the folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -23,12 +23,12 @@ const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const BOLD: Style = Style::new().bold();
 
-/// What every subcommand takes that has findings.
+/// The arguments of every subcommand that concludes with findings.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) runtimes: RuntimeArguments,
-    /// Threads to use; if there is one for each core, each stays on its own [default: one for each core]
+    /// Threads to use; if there is one for each core, each stays on its own core [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The least severe finding that is a failure [default: any new one]
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
     /// The folder for the results: summary, findings, coverage, and the checkpoint
     #[arg(long, value_name = "DIR", default_value = super::OUTPUT)]
     pub(super) output: PathBuf,
-    /// Show the known issues one by one too, what each runtime lacks, and where the time went
+    /// Also show each known issue, the gaps of each runtime, and where the time went
     #[arg(long, short)]
     pub(super) verbose: bool,
 }
@@ -47,19 +47,20 @@ pub(super) struct Results<'a> {
     pub(super) header: &'a Header,
     pub(super) origins: &'a [Origin],
     pub(super) statistics: &'a Statistics,
-    /// What the mismatches come down to that are not known by themselves.
+    /// The findings of the mismatches that no known issue explains directly.
     pub(super) triaged: &'a Triaged,
-    /// The triggers of the known issues, as the header names them; needed if there are findings.
+    /// The triggers of the known issues, in the order of the header; needed if there are findings.
     pub(super) known: &'a [Trigger],
     pub(super) ledger: &'a Ledger,
-    /// Whether it is one part of a whole, which others make up with it: its findings then stay in its folder.
+    /// Whether the campaign is one shard of several: its findings then stay in its folder.
     pub(super) is_part: bool,
-    /// Whether all of it was run and minimized, and whether it is fine if not.
+    /// Whether all cases were run and all mismatches minimized.
     pub(super) is_whole: bool,
+    /// Whether an incomplete campaign is no failure.
     pub(super) may_be_incomplete: bool,
     /// Opens the runtimes, to save findings.
     pub(super) open: Opener<'a>,
-    /// When to give up what is not needed.
+    /// When to give up work that is not necessary.
     pub(super) stop: &'a Stop,
 }
 
@@ -68,7 +69,7 @@ impl Arguments {
         threads(self.threads)
     }
 
-    /// Brings mismatches down to findings, and searches for the pass of each that is not known, as far as there is time.
+    /// Minimizes mismatches to findings, and searches for the pass that causes each unknown finding, as far as time allows.
     pub(super) fn triage(
         &self,
         statistics: &Statistics,
@@ -87,7 +88,7 @@ impl Arguments {
         let is_new = |finding: &&mut Finding| !known.iter().any(|known| finding.is_known_as(known));
         for finding in triaged.findings.iter_mut().filter(is_new) {
             let pass = pass::of_finding(finding, rows, &open);
-            // What was seen on the way to a stop means nothing.
+            // Jobs are given up once the stop is due, so their results mean nothing.
             if stop.is_due() {
                 break;
             }
@@ -103,7 +104,8 @@ impl Arguments {
         let place = |finding: &Finding| results.known.iter().position(|known| finding.is_known_as(known));
         let (old, new): (Vec<&Finding>, Vec<&Finding>) =
             results.triaged.findings.iter().partition(|finding| !header.ignore_known && place(finding).is_some());
-        // There was no time to tell these from known issues that are wrong in the same way, or show so in a graph.
+        // These have the same mismatch as a known issue, or one that a known issue may cause in a graph. There was no time to
+        // tell them apart.
         let is_like_known = |finding: &&Finding| {
             let shown = &finding.trigger.mismatch;
             let is_like =
@@ -164,8 +166,8 @@ impl Arguments {
         })
     }
 
-    /// Saves new findings in the folder, laid out as a checkout is; and in the checkout that this is run in, unless it is
-    /// one part of a whole, or what is new may be known.
+    /// Saves new findings in the folder, in the layout of a checkout. They are saved in the current checkout too, unless the
+    /// campaign is one shard of several or did not consider known issues.
     fn save(&self, new: &[&Finding], results: &Results, to: &mut impl Write) -> anyhow::Result<()> {
         let here = Path::new(".");
         let is_for_checkout = here.join(CASES).is_dir() && !results.is_part && !results.header.ignore_known;
@@ -176,7 +178,7 @@ impl Arguments {
         };
         for finding in new {
             let snapshot = snapshot(&finding.case, &mut runtimes);
-            // What a runtime that was stopped did is not known.
+            // A runtime that was stopped has no known result.
             let snapshot = (!results.stop.is_due()).then_some(snapshot);
             let saved = finding.write(&self.output, snapshot.as_deref())?;
             let path = if is_for_checkout { finding.save_with(here, || snapshot)? } else { saved };
@@ -186,7 +188,7 @@ impl Arguments {
     }
 }
 
-/// How many known issues were met; and if it is to be verbose, what is wrong, and how to see it.
+/// Writes how many known issues were met; if verbose, also what each one is, and a command that shows it.
 fn write_known(
     counts: &BTreeMap<&str, u64>,
     ledger: &Ledger,
@@ -223,12 +225,12 @@ struct Met<'a> {
     count: u64,
     /// The variant that was met most often.
     most: &'a Variant,
-    /// How many of its variants were.
+    /// How many of its variants were met.
     variants: usize,
 }
 
 impl Met<'_> {
-    /// Nothing, if it was not met; the counts are those of the variants.
+    /// `None` if the cause was not met; `counts` has the counts of the variants, by id.
     fn of<'a>(cause: &'a Cause, counts: &BTreeMap<&str, u64>) -> Option<Met<'a>> {
         let met = cause.variants.iter().filter_map(|variant| Some((*counts.get(variant.id.as_str())?, variant)));
         let met: Vec<(u64, &Variant)> = met.collect();
@@ -274,10 +276,10 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
     Ok(())
 }
 
-/// So many mismatches that were not minimized are shown, unless it is to be verbose.
+/// How many mismatches that were not minimized are shown, unless verbose.
 const SHOWN_UNSORTED: usize = 5;
 
-/// Mismatches for which there was no time.
+/// Writes the mismatches that there was no time to minimize.
 fn write_unsorted(unsorted: &[&Finding], like_known: usize, is_verbose: bool, to: &mut impl Write) -> io::Result<()> {
     if !unsorted.is_empty() {
         writeln!(
@@ -353,7 +355,7 @@ fn write(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "{}", table.trim_fmt())
 }
 
-/// What is no finding: what each runtime lacks, how it refuses, and where the time went.
+/// Writes details that are no findings: gaps, refusals, NaN payloads, unclassified failures, and where the time went.
 fn write_details(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     write_gaps(statistics, to)?;
     write_refusals(statistics, to)?;
@@ -366,7 +368,7 @@ fn write_details(statistics: &Statistics, to: &mut impl Write) -> io::Result<()>
     write_times(statistics, to)
 }
 
-/// Which runtimes change the payload of a NaN: no finding, and not passed over in silence.
+/// Writes which runtimes change the payload of a NaN: that is no finding, but it is not passed over in silence.
 fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     for runtime in statistics.runtimes.iter().filter(|runtime| runtime.nan_payloads() > 0) {
         let (count, s) = (runtime.nan_payloads(), if runtime.nan_payloads() == 1 { "" } else { "s" });
@@ -375,7 +377,7 @@ fn write_nan_payloads(statistics: &Statistics, to: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-/// Where the time went, of all threads together.
+/// Writes where the time of all threads together went.
 fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     let times = &statistics.times;
     let own = times.stages();
@@ -390,7 +392,7 @@ fn write_times(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     writeln!(to, "\nTime: {}", parts.join(", "))
 }
 
-/// Refusals that are right, and for another reason than the rule that is broken: on one line a runtime.
+/// Writes the right refusals for another reason than the broken rule, on one line for each runtime.
 fn write_refusals(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     for runtime in &statistics.runtimes {
         let sum = |of: fn(&Refusals) -> u64| runtime.refusals.values().map(of).sum::<u64>();
@@ -413,7 +415,7 @@ fn write_refusals(statistics: &Statistics, to: &mut impl Write) -> io::Result<()
     Ok(())
 }
 
-/// What each runtime lacks, by operator version: never in silence, and on one line a gap.
+/// Writes every gap of each runtime, by operator version, on one line for each gap.
 fn write_gaps(statistics: &Statistics, to: &mut impl Write) -> io::Result<()> {
     for runtime in &statistics.runtimes {
         let mut gaps: Vec<(Gap, Vec<String>, u64)> = Vec::new();

@@ -20,10 +20,10 @@ use crate::tensor::ElementType;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck coverage --html coverage.html")]
 pub(super) struct Arguments {
-    /// Also write the same as one self-contained page, with a sample case and the findings of each cell
+    /// Also write the coverage as one self-contained page, with a sample case and the findings of each cell
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Show what one runtime did, such as `tract/typed` [default: all runtimes under test together]
+    /// Show the coverage of one runtime, such as `tract/typed` [default: all runtimes under test together]
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
     /// The folder of the campaign
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 const FILE: &str = "coverage.json";
 const PAGE: &str = "coverage.html";
 
-/// Saves what a campaign reached, for this program and as a page; a file is there whole or not at all.
+/// Saves the coverage of a campaign as JSON for this program, and as a page. Each file is written whole or not at all.
 pub(super) fn save(report: &CoverageReport, folder: &Path) -> anyhow::Result<()> {
     write(&folder.join(FILE), &serde_json::to_vec(report)?)?;
     write(&folder.join(PAGE), page(report)?.as_bytes())
@@ -44,10 +44,10 @@ fn write(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
     write_whole(path, contents).with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Reads what a campaign reached.
+/// Reads the coverage of a campaign.
 ///
 /// # Errors
-/// If it is not there, or of another version of the program.
+/// If the file is missing, or was written by another version of the program.
 pub(super) fn read(folder: &Path) -> anyhow::Result<CoverageReport> {
     let path = folder.join(FILE);
     let text = read_text(&path).with_context(|| {
@@ -78,9 +78,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 /// How a state is shown.
 #[derive(Debug, Serialize)]
 struct Look {
-    /// Its class in the page.
+    /// Its CSS class in the page.
     class: &'static str,
-    /// Beside the colour, for those who do not see it.
+    /// Shown beside the colour, for readers who cannot tell the colours apart.
     sign: &'static str,
     name: &'static str,
     meaning: &'static str,
@@ -120,14 +120,14 @@ const fn look(state: State) -> Look {
     Look { class, sign, name, meaning }
 }
 
-/// The coverage as it is shown: of one runtime, by its place, or of all under test together.
+/// The coverage of one runtime, by its place in the report, or of all runtimes under test together.
 #[derive(Clone, Copy, Debug)]
 struct View<'a> {
     report: &'a CoverageReport,
     runtime: Option<usize>,
 }
 
-/// A cell or a rule in a wiring.
+/// The counts of a cell, of a rule in a wiring, or of a part of graphs.
 #[derive(Clone, Copy, Debug)]
 struct Entry<'a> {
     counts: &'a [Counts],
@@ -153,7 +153,7 @@ impl<'a> From<&'a GraphReport> for Entry<'a> {
 }
 
 impl View<'_> {
-    /// All there are: that of all runtimes under test together, then one of each runtime.
+    /// All views: first that of all runtimes under test together, then that of each runtime.
     fn all(report: &CoverageReport) -> impl Iterator<Item = View<'_>> {
         [None].into_iter().chain((0..report.runtimes.len()).map(Some)).map(|runtime| View { report, runtime })
     }
@@ -244,13 +244,13 @@ fn show(report: &CoverageReport, runtime: Option<usize>, mut to: impl Write) -> 
     write_summary(view, &mut to)
 }
 
-/// An edge such as `Reshape.1<Concat`: the operator that gives a value, and the input that takes it.
+/// Splits an edge such as `Reshape.1<Concat` into the operator that gives the value and the input that takes it.
 fn ends(edge: &str) -> (&str, &str) {
     let (taker, giver) = edge.split_once('<').unwrap_or((edge, ""));
     (giver, taker)
 }
 
-/// How many edges between nodes were reached, and which not.
+/// Writes how many edges between nodes were reached, and lists those that were not.
 fn write_edges(view: View, to: &mut impl Write) -> io::Result<()> {
     let edges = || view.report.graphs.iter().filter(|part| part.is_edge());
     let reached = edges().filter(|edge| edge.cases() > 0).count();
@@ -268,7 +268,7 @@ fn capitalized(text: &str) -> String {
     first.to_uppercase() + rest
 }
 
-/// How many cells are in each state, by runtime; and by name those that say nothing of a runtime.
+/// Writes how many cells are in each state, by runtime, and names those that were not reached, not run or not supported.
 fn write_summary(view: View, to: &mut impl Write) -> io::Result<()> {
     let report = view.report;
     let looks = State::ALL.map(look);
@@ -300,7 +300,7 @@ fn write_summary(view: View, to: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One page that needs nothing but itself.
+/// The coverage as one self-contained page.
 fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.add_template("coverage.html", include_str!("coverage.html"))?;
@@ -363,7 +363,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     };
     let looks = State::ALL.map(look);
     let runtimes: Vec<String> = views.iter().map(|view| view.name()).collect();
-    // Inside a script element no text may close it.
+    // This text stands in a script element, which it must not close.
     let data = serde_json::json!({ "runtimes": runtimes, "states": looks, "entries": entries });
     let data = data.to_string().replace("</", "<\\/");
     let context = serde_json::json!({
@@ -399,7 +399,7 @@ mod tests {
         Coverage::default().report(&names.iter().map(id).collect::<Vec<RuntimeId>>(), &[])
     }
 
-    /// The in-house implementation answers all of some cells and refuses the cases of a rule; two others do not.
+    /// A report of four cells and a rule: the in-house implementation is right in all of them, and the two others are not.
     fn mixed() -> CoverageReport {
         let mut report = report(&["in-house", "a", "b"]);
         let none = Counts::default();

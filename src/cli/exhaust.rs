@@ -12,10 +12,10 @@ use crate::operator::{NEWEST_OPSET, Operator};
 
 /// Run every case within bounds, without sampling
 ///
-/// The data is float and a graph input; its dims are all of up to --max-rank sizes in 0 to --max-dim. Attributes that count
-/// axes are absent, in [-r-2, r+2], or at the ends of 32 and 64 bits; allowzero is absent, 0, 1 or 2; a target shape has up to
-/// --max-target-rank entries in -2 to 6 or at the ends of 32 and 64 bits, and is an initializer (an attribute in Reshape-1).
-/// The order is stable: by opset, dims, attributes, target shape.
+/// The data is a graph input of type float, with all shapes of up to --max-rank dims from 0 to --max-dim. An attribute that
+/// counts axes is absent, in [-r-2, r+2] for rank r, or at the limits of 32 and 64 bits; allowzero is absent, 0, 1 or 2; a target
+/// shape has up to --max-target-rank entries from -2 to 6 or at the limits of 32 and 64 bits, and is an initializer (an attribute
+/// in Reshape-1). The order of the cases is stable: by opset, dims, attributes, target shape.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck exhaust --operator shape --max-rank 4 --shard 2/8")]
 pub(super) struct Arguments {
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
     /// Opsets, such as `14,26` [default: the first of every version]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=i64::from(NEWEST_OPSET)))]
     opset: Vec<u8>,
-    /// The case of the shard to begin with, to go on where another run was stopped
+    /// The number of the first case of the shard to run, to continue a run that was stopped
     #[arg(long, value_name = "N", default_value_t = 0)]
     from: u64,
     #[command(flatten)]
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(conducted.ending)
 }
 
-/// No case of the space may be larger than a case can be.
+/// Checks that no case of the space exceeds the limits of a case.
 fn check_limits(bounds: &Bounds) -> anyhow::Result<()> {
     use crate::case::{MAX_ELEMENTS, MAX_RANK};
     let elements = u64::try_from(bounds.max_dim).ok().and_then(|dim| dim.checked_pow(bounds.max_rank));

@@ -11,9 +11,9 @@ use crate::runtime::{self, select};
 
 /// Write the saved regressions and the catalogue of edge cases as a data set for the tests of a runtime
 ///
-/// Models that have one right answer come with it, from the in-house implementation; models that must be refused, and those of which
-/// the specification leaves open what is right, stand in folders of their own, all in the layout of ONNX test data. Beside them are a
-/// manifest, a runner in Python, a crate without dependencies for tests in Rust, and a README.
+/// Models with one right answer come with that answer, from the in-house implementation; models that must be refused, and models
+/// whose right result the specification leaves open, are in folders of their own, all in the layout of ONNX test data. The data
+/// set also has a manifest, a runner in Python, a crate without dependencies for tests in Rust, and a README.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  crosscheck export test-data && crosscheck replay test-data\n  \
                         crosscheck export corpus --expected onnxruntime && python corpus/replay.py")]
@@ -21,17 +21,17 @@ pub(super) struct Arguments {
     /// The folder to write, which is new or empty
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The folder under which `corpus/regressions` stands
+    /// The folder that holds `corpus/regressions`
     #[arg(long, value_name = "DIR", default_value = ".")]
     from: PathBuf,
-    /// The most bytes that the files of a case may have; cases with more are left out
+    /// The most bytes that the files of a case may have together; larger cases are left out
     #[arg(long, value_name = "BYTES", default_value = "64KiB")]
     largest: ByteSize,
-    /// Runtimes, such as `onnxruntime,tract/optimized`: run the cases on each, and list those that it does not do right under
+    /// Runtimes, such as `onnxruntime,tract/optimized`: run the cases on each, and list those that it does not get right under
     /// `expected/`
     #[arg(long, value_name = "LIST")]
     expected: Option<String>,
-    /// Threads to use for that [default: one for each core]
+    /// Threads to use for --expected [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]

@@ -32,8 +32,8 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Minimize what a case shows, and write each finding that is not known yet to the ledger: as a new cause, or as a variant of
-    /// one that is there
+    /// Minimize the mismatches of a case, and write each finding that is not known yet to the ledger: as a new cause, or as a
+    /// variant of an existing cause
     #[command(
         after_help = "Examples:\n  crosscheck known add 'Flatten@13 axis=3 float[2]' --cause tract-flatten-axis-range-panic\n  \
                       crosscheck known add 'Pad@28 undeclared=0 float[1] int64[2]' --cause tract-attributes --signature 'tract | any | \
@@ -45,17 +45,17 @@ enum Action {
         /// The cause that the findings are variants of
         #[arg(long, value_name = "ID")]
         cause: Option<String>,
-        /// Enter the case as it is with this signature, which says less than that of the case does: `any` in place of the operator,
-        /// and of the features only those that matter
+        /// Enter the case as it is with this signature, which is less specific than that of the case: `any` in place of the
+        /// operator, and only the features that matter
         #[arg(long, requires = "cause")]
         signature: Option<Signature>,
     },
-    /// Bring the ledger to the releases under test, after a step to new ones: the last version of each variant that shows there, and
-    /// the causes that are fixed
+    /// Update the ledger after a step to new releases under test: the last version of each variant that shows there, and the
+    /// causes that are fixed
     #[command(after_help = "Example:\n  crosscheck known update --runtimes onnxruntime")]
     Update,
     /// Measure what each known issue hides: its mismatch is planted in cases on which the runtime does nothing wrong, and the
-    /// share is shown in which a known issue explains it
+    /// share of them in which a known issue explains it is shown
     #[command(after_help = "Example:\n  crosscheck known masking --cases 20000")]
     Masking {
         /// Operators to draw cases of, such as `shape,reshape` [default: all]
@@ -64,7 +64,7 @@ enum Action {
         /// Cases to draw for each operator
         #[arg(long, value_name = "N", default_value_t = 20_000)]
         cases: u64,
-        /// The seed that they are drawn from
+        /// The seed that the cases are drawn from
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// The highest share that is no failure, in percent
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         Some(Action::Add { case, cause, signature }) => {
             let case = read_case(case)?;
             let of = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
-            // What the replay runs, whichever release the issue is of.
+            // The runtimes for the snapshot: those of the replay, whichever release has the issue.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
             let pass = |finding: &Finding| pass::of_finding(finding, &rows, &|rows| arguments.runtimes.open(rows));
             match (of, signature) {
@@ -104,7 +104,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     }
 }
 
-/// A known issue, and which of its variants show on the runtimes that are there.
+/// A known issue with its variants, and whether each of them shows on the available runtimes.
 #[derive(Serialize)]
 struct Listed<'a> {
     cause: &'a str,
@@ -175,7 +175,8 @@ fn list(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Resu
     Ok(if fixed == 0 { Ending::NothingWrong } else { Ending::Finding })
 }
 
-/// Writes to the ledger which variants show on the releases of the probe, which are those under test, and which causes are gone.
+/// Writes to the ledger which variants show on the releases of the probe, and which causes are fixed in them. These must be the
+/// releases under test.
 fn update(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Result<Ending> {
     let mut releases = probe.ids();
     releases.dedup_by(|one, other| one.is_release_of(other));
@@ -211,7 +212,7 @@ fn update(ledger: &Ledger, probe: &mut Probe, to: &mut impl Write) -> anyhow::Re
     Ok(Ending::NothingWrong)
 }
 
-/// The versions that are known to have a cause, from the first to the last of its variants.
+/// The versions that are known to have a cause, from the first version of its variants to the last.
 fn versions(cause: &Cause) -> String {
     let number = |version: &&String| by_number(version);
     let first = cause.variants.iter().map(|variant| &variant.first_version).min_by_key(number);

@@ -1,4 +1,4 @@
-//! The list of known failures of `crosscheck replay`. It is strict: what is listed has to fail.
+//! The list of known failures of `crosscheck replay`. It is strict: a listed data set has to fail.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use super::FailureArguments;
 use crate::files::read_text;
 use crate::finding::{DataSetResult, Replay, RuntimeResult};
 
-/// The cases that are known to fail, and their results.
+/// A list of known failures, compared with the results so far.
 #[derive(Debug, Default)]
 pub(super) struct KnownFailures {
     file: PathBuf,
     lines: Vec<Line>,
-    /// What fails and is not listed, as lines for the list.
+    /// Failures that are not listed, as lines for the list.
     unlisted: Vec<String>,
 }
 
@@ -22,15 +22,15 @@ pub(super) struct KnownFailures {
 struct Line {
     number: usize,
     runtime: String,
-    /// The end of the path of a data set, from a `/` on; `*` stands for any text.
+    /// A pattern for the end of the path of a data set, after a `/`; `*` stands for any text.
     pattern: String,
     is_met: bool,
-    /// The first data set in which it does not fail.
+    /// The first data set that matches the line and does not fail.
     passes: Option<String>,
 }
 
 impl KnownFailures {
-    /// Reads a list: on each line the name of a runtime and a pattern; empty lines and those with a `#` in front say nothing.
+    /// Reads a list: each line has the name of a runtime and a pattern; empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
     /// If the file cannot be read, or a line has no pattern; the message names the line.
@@ -52,7 +52,7 @@ impl KnownFailures {
         Ok(KnownFailures { file: file.to_owned(), lines, unlisted: Vec::new() })
     }
 
-    /// For each result of a data set the line that lists it, if there is one and it fails.
+    /// For each result of a data set, the line that lists it, if there is one and the result is a failure.
     pub(super) fn listed(&mut self, replay: &Replay, failure: FailureArguments) -> Vec<Option<String>> {
         let DataSetResult::Judged(trial) = &replay.result else { return Vec::new() };
         let place = replay.place().replace('\\', "/");
@@ -86,7 +86,7 @@ impl KnownFailures {
         self.lines.iter().filter_map(stale).collect()
     }
 
-    /// What is wrong with the list: what it lacks, and which lines are stale.
+    /// The errors of the list: the failures that it lacks, and its stale lines.
     pub(super) fn complaint(&self, stale: &[String]) -> String {
         let file = self.file.display();
         let lists = [
@@ -106,7 +106,7 @@ impl Line {
     }
 }
 
-/// Whether a text is as a pattern says, in which `*` stands for any text.
+/// Whether a text matches a pattern, in which `*` stands for any text.
 fn is_like(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -116,7 +116,7 @@ fn is_like(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The last three names of a path: they say which data set it is, wherever the folders are.
+/// The last three names of a path: they identify a data set, wherever the folders are.
 fn end(place: &str) -> &str {
     place.rmatch_indices('/').nth(2).map_or(place, |(at, _)| &place[at + 1..])
 }

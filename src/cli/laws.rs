@@ -1,4 +1,4 @@
-//! `crosscheck laws`: pairs of graphs that must give the same, on one runtime.
+//! `crosscheck laws`: pairs of graphs that must give the same result on one runtime.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use crate::operator::Operator;
 use crate::runtime::{Execution, Outcome, RuntimeId, ids};
 use crate::verdict::{Judgement, reaction, sentences};
 
-/// Hold runtimes to laws: pairs of graphs that must give the same
+/// Test runtimes with laws: pairs of graphs that must give the same result
 ///
-/// Such as `Transpose(Transpose(x, p), q) = x`, where q is the inverse of p. Each runtime is held against itself, so a law that is
-/// broken shows a defect without an expected answer. What a known issue explains is counted apart.
+/// An example is `Transpose(Transpose(x, p), q) = x`, where q is the inverse of p. Each runtime is compared with itself, so a
+/// broken law shows a defect without an expected answer. A broken law that a known issue explains is counted separately.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  crosscheck laws --list\n  crosscheck laws --for 60s\n  crosscheck laws 'Transpose@28 perm=[1,0] float[2,3]'"
 )]
 pub(super) struct Arguments {
-    /// A call: shows both graphs of each law that holds for it, and what each runtime gives [default: draw calls]
+    /// A call: shows both graphs of each law that holds for it, and the results of each runtime [default: draw calls]
     call: Option<Case>,
     /// Print the laws
     #[arg(long)]
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Only these laws, such as `transpose-inverse,tile-of-tile`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     law: Vec<&'static Law>,
-    /// How long to go on [default: as many as --pairs]
+    /// How long to run [default: until --pairs are run]
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
     /// How many pairs to draw [default: 20000, or as many as there is time for]
@@ -48,12 +48,12 @@ pub(super) struct Arguments {
     /// Threads to use [default: one for each core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// How many nodes are put into one model, at most; with 1 each graph is executed alone
+    /// The most graphs that are put into one model; with 1 each graph is executed alone
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=512))]
     batch: u16,
 }
 
-/// How many pairs are drawn where nothing is said.
+/// How many pairs are drawn if neither `--pairs` nor `--for` is given.
 const PAIRS: u64 = 20_000;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -97,7 +97,7 @@ fn show(call: &Case, laws: &[&'static Law], arguments: &Arguments) -> anyhow::Re
     Ok(if is_broken { Ending::Finding } else { Ending::NothingWrong })
 }
 
-/// The part of the time that is reserved for minimizing: one of so many.
+/// 1/`RESERVE` of the time is reserved for minimizing.
 const RESERVE: u32 = 4;
 
 fn draw(laws: &[&'static Law], arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -175,7 +175,7 @@ fn write_held(held: &LawStatistics, laws: usize, to: &mut impl Write) -> io::Res
     }
 }
 
-/// Both graphs of a pair, and what runtimes make of them, each with its place.
+/// Writes both graphs of a pair, and the results of the runtimes; each runtime comes with its place.
 fn write_pair<'a>(
     pair: &Pair,
     examination: &PairExamination,
@@ -196,7 +196,7 @@ fn write_pair<'a>(
     Ok(())
 }
 
-/// What a runtime did with a graph, on one line.
+/// The result of a runtime on a graph, on one line.
 fn result(execution: &Execution) -> String {
     match &execution.outcome {
         Outcome::Answer(outputs) => outputs.iter().map(|output| describe(&output.tensor)).collect::<Vec<_>>().join(" "),
@@ -204,7 +204,7 @@ fn result(execution: &Execution) -> String {
     }
 }
 
-/// What the specification says of it, if it is wrong.
+/// What is wrong according to the specification; empty if nothing is.
 fn opinion(judgement: &Judgement) -> String {
     match judgement {
         Judgement::Wrong(found) => format!("   (wrong: {})", sentences(found)),

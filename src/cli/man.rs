@@ -8,11 +8,11 @@ use clap::CommandFactory;
 
 use super::Ending;
 
-/// Write the manual pages: one of the program and one of each subcommand
+/// Write the manual pages: one for the program and one for each subcommand
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck man ~/.local/share/man/man1 && man crosscheck-campaign")]
 pub(super) struct Arguments {
-    /// The folder to write them to
+    /// The folder to write the pages to
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `crosscheck matrix`: what each release of each runtime does, as a page for people.
+//! `crosscheck matrix`: the results of each release of each runtime, as a page for people.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use super::{Ending, align_right, coverage, table};
 use crate::files::{read_text, write_whole};
 use crate::finding::{Ledger, Results, Status, Summary, Total, matrix};
 
-/// Show runtimes and releases side by side: what each does with each operator, as one page
+/// Show runtimes and releases side by side: the results of each with each operator, as one page
 ///
-/// Each cell says yes, partly, wrong, by design, not supported or not tried, and opens its versions and types, the smallest case, the
-/// sentence of the specification, the cause and the report. The page needs nothing but itself. Where campaigns of two releases of a
-/// runtime are named, it says what changed between them.
+/// Each cell says yes, partly, wrong, by design, not supported or not tried, and opens to its versions and types, the smallest
+/// case, the sentence of the specification, the cause and the report. The page is self-contained. If the folders hold campaigns
+/// of two releases of a runtime, the page says what changed between the releases.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  crosscheck matrix\n  crosscheck matrix night/onnxruntime night/tract --before last-night/* --html matrix.html"
@@ -22,10 +22,10 @@ pub(super) struct Arguments {
     /// Folders that `crosscheck campaign`, `exhaust` or `merge` wrote
     #[arg(value_name = "DIR", default_value = super::OUTPUT)]
     folders: Vec<PathBuf>,
-    /// The folders of an earlier night: the page says what is otherwise
+    /// The folders of an earlier night: the page says what has changed since then
     #[arg(long, value_name = "DIR", num_args = 1..)]
     before: Vec<PathBuf>,
-    /// The page
+    /// The file to write the page to
     #[arg(long, value_name = "FILE", default_value = "crosscheck-matrix.html")]
     html: PathBuf,
 }

@@ -9,16 +9,16 @@ use crate::runtime::{self, RuntimeId};
 
 /// Join the folders of several campaigns, such as the shards of one or those of several seeds
 ///
-/// Counters, coverage and costs are added, and findings are distinguished by their signatures, as one campaign over all cases
-/// would. No case is counted twice: what is in several folders counts once, so the result can be merged again. The order
-/// of the folders does not matter. Runtimes are only needed where there are mismatches that no known issue explains.
+/// Counters, coverage and costs are added, and findings are distinguished by their signatures, as in one campaign over all cases.
+/// No case is counted twice: a case that is in several folders counts once, so the result can be merged again. The order of the
+/// folders does not matter. Runtimes are needed only if there are mismatches that no known issue explains.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck merge shard-1 shard-2 shard-3 --output merged")]
 pub(super) struct Arguments {
     /// Folders that `crosscheck campaign`, `exhaust` or `merge` wrote
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Merge though a shard is not there, or was not brought to its end
+    /// Merge even if a shard is missing, or did not reach its end
     #[arg(long)]
     incomplete: bool,
     #[command(flatten)]

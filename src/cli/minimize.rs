@@ -1,11 +1,11 @@
-//! `crosscheck minimize`: the smallest cases that show what a case shows.
+//! `crosscheck minimize`: the smallest cases that show the mismatches of a case.
 
 use super::conclusion::write_findings;
 use super::{Ending, RuntimeArguments, pass, read_case};
 use crate::case::Features;
 use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
 
-/// Print the smallest cases that show what a case shows, where else they show it, and the pass that it takes
+/// Print the smallest cases that show the mismatches of a case, where else they show, and the optimizer pass that causes them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck minimize 'Flatten@13 axis=7 float[2,3,5]' --runtimes tract")]
 pub(super) struct Arguments {

@@ -1,4 +1,4 @@
-//! The command line: one file for each subcommand, and what they share.
+//! The command line: one file for each subcommand, and the code that they share.
 
 mod bisect;
 mod campaign;
@@ -75,7 +75,7 @@ enum Command {
     Compare(compare::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    /// Serves as the process of one runtime
+    /// Serve as the worker process of one runtime
     #[command(name = worker::COMMAND, hide = true)]
     Worker {
         row: String,
@@ -85,7 +85,7 @@ enum Command {
 
 const NAME: &str = "crosscheck";
 
-/// The folder where a campaign leaves what other commands read.
+/// The default folder for the results of a campaign, which other commands read.
 const OUTPUT: &str = "crosscheck-campaign";
 
 const AFTER_HELP: &str = "Examples:
@@ -96,7 +96,7 @@ const AFTER_HELP: &str = "Examples:
 Exit status: 0 if nothing new is wrong, 1 on a finding that no known issue explains, 2 on bad input or a runtime that cannot take
 part, 3 if a campaign was stopped before its end and nothing new was wrong until then.";
 
-/// Which runtimes a subcommand uses, and how.
+/// The runtimes that a subcommand uses, and their limits.
 #[derive(Debug, clap::Args)]
 struct RuntimeArguments {
     /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all]
@@ -106,16 +106,16 @@ struct RuntimeArguments {
     place: PlaceArguments,
 }
 
-/// Where runtimes run, and what they may take.
+/// Whether runtimes have processes of their own, and their limits.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct PlaceArguments {
-    /// Run the runtimes in this process, for a debugger: a crash or a hang is then the end
+    /// Run the runtimes in this process, for a debugger: a crash then ends the program, and nothing stops a hang
     #[arg(long, global = true)]
     in_process: bool,
-    /// How long a runtime may take for a case; more where the case is large or the machine is busy
+    /// Time limit of a runtime for one case; it is longer for a large case or on a busy machine
     #[arg(long, global = true, value_name = "TIME", default_value = "2s", value_parser = time_limit)]
     time_limit: Duration,
-    /// How much memory the process of a runtime may take, beside what it is fed
+    /// Memory limit of the process of a runtime, not counting the memory for its inputs
     #[arg(long, global = true, value_name = "BYTES", default_value = "4GiB", value_parser = memory_limit)]
     memory_limit: ByteSize,
 }
@@ -129,18 +129,18 @@ impl RuntimeArguments {
         self.place.open(rows)
     }
 
-    /// The limits, for runtimes that are opened several times and belong together.
+    /// The limits, to be shared by runtimes that are opened several times: they record which jobs end a process.
     fn limits(&self) -> Limits {
         self.place.limits()
     }
 
-    /// Opens runtimes that give up what they do when it is to stop.
+    /// Opens runtimes that give up their jobs once `stop` is due.
     fn open_until(&self, rows: &[Row], limits: &Limits, stop: &Stop) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         self.place.open_with(rows, &limits.until(stop))
     }
 }
 
-/// Opens some rows.
+/// Opens the runtimes of these rows.
 type OpenRows<'a> = &'a dyn Fn(&[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError>;
 
 impl PlaceArguments {
@@ -157,7 +157,7 @@ impl PlaceArguments {
     }
 }
 
-/// The shortest time limit: in less, a process is not even spoken with.
+/// The shortest time limit. Less is not enough to exchange messages with a process.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 fn time_limit(text: &str) -> Result<Duration, String> {
@@ -177,7 +177,7 @@ fn memory_limit(text: &str) -> Result<ByteSize, String> {
     }
 }
 
-/// Reads the name of a variant. The help lists all of them, with what stands in the code about each.
+/// Parses the name of a variant. The help lists all variants, each with its doc comment.
 fn named<T>() -> impl TypedValueParser<Value = T>
 where
     T: Copy + EnumMessage + FromStr<Err = strum::ParseError> + Into<&'static str> + VariantArray + Send + Sync,
@@ -189,10 +189,10 @@ where
     PossibleValuesParser::new(T::VARIANTS.iter().map(value)).try_map(|name| name.parse::<T>())
 }
 
-/// Which of the findings are failures.
+/// Which findings make the command fail.
 #[derive(Clone, Copy, Debug, clap::Args)]
 struct FailureArguments {
-    /// Count what known issues explain as a failure too
+    /// Count mismatches that known issues explain as failures too
     #[arg(long)]
     ignore_known: bool,
     /// The least severe finding that is a failure [default: any new one]
@@ -217,7 +217,7 @@ enum Ending {
     NothingWrong,
     Finding,
     BadInput,
-    /// It was stopped before its end, and nothing was wrong until then.
+    /// The subcommand was stopped before its end; until then it found nothing wrong.
     Stopped,
 }
 
@@ -272,7 +272,7 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(ending) => ExitCode::from(ending.status()),
-        // Whoever reads the output has had enough of it, as `head` does: that is no error.
+        // The reader of the output, such as `head`, closed the pipe. That is no error.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -286,7 +286,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     kind == Some(std::io::ErrorKind::BrokenPipe)
 }
 
-/// How many threads to use, if it is not said: one for each core.
+/// The number of threads: `said`, or by default one for each core.
 fn threads(said: Option<usize>) -> usize {
     said.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
@@ -294,7 +294,7 @@ fn threads(said: Option<usize>) -> usize {
 /// The exit status of a program that was interrupted.
 const INTERRUPTED: i32 = 130;
 
-/// Stops work in order on Ctrl-C, or when the system asks for the end. The second time it ends at once.
+/// Stops work in order on Ctrl-C or a termination signal. A second signal ends the process at once.
 fn stop_on_signals() -> anyhow::Result<Stop> {
     let stop = Stop::default();
     let asked = stop.clone();
@@ -308,7 +308,6 @@ fn stop_on_signals() -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-/// A table without lines.
 /// How a result is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
@@ -316,26 +315,27 @@ enum Format {
     Json,
 }
 
+/// A table without lines.
 fn table(header: impl Into<comfy_table::Row>) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_header(header);
     table
 }
 
-/// Aligns numbers: all columns but the first few.
+/// Aligns all columns but the first `but` to the right, for numbers.
 fn align_right(table: &mut Table, but: usize) {
     for column in table.column_iter_mut().skip(but) {
         column.set_cell_alignment(CellAlignment::Right);
     }
 }
 
-/// The hint how to save what a case shows that is new.
+/// The hint how to save the new mismatches of a case.
 fn to_save(case: &Case) -> String {
     let save = format!("crosscheck save {}", quoted(&case.to_string()));
     format!("The smallest case that shows what is new, and whether that is known: {save}")
 }
 
-/// The case that these arguments are if they are joined, for a user who has left out the quotes.
+/// The case that the arguments form when joined with spaces, for a user who left out the quotes.
 fn unquoted_case(arguments: impl Iterator<Item = String>) -> Option<String> {
     let parts = arguments.skip_while(|part| !part.contains('@')).take_while(|part| !part.starts_with("--"));
     let parts: Vec<String> = parts.collect();
@@ -343,7 +343,7 @@ fn unquoted_case(arguments: impl Iterator<Item = String>) -> Option<String> {
     (parts.len() > 1 && joined.parse::<Case>().is_ok()).then_some(joined)
 }
 
-/// A case from its text, or from a file that holds one.
+/// Reads a case from its text, or from a file that holds one.
 fn read_case(text: &str) -> anyhow::Result<Case> {
     let error = match text.parse::<Case>() {
         Ok(case) => return Ok(case),
@@ -404,13 +404,13 @@ mod tests {
         assert!(missing.is_empty(), "{missing:?}");
     }
 
-    /// A command that people read, and those below it.
+    /// A command and its visible subcommands, at any depth.
     fn with_subcommands(command: &clap::Command) -> Vec<clap::Command> {
         let below = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
         [command.clone()].into_iter().chain(below.flat_map(with_subcommands)).collect()
     }
 
-    /// The calls of this program on a line of shell, each as its words.
+    /// The calls of this program on a line of shell, each as a list of words.
     fn calls(line: &str) -> Vec<Vec<String>> {
         let words = shlex::split(line).unwrap_or_else(|| panic!("no shell reads {line}"));
         let is_end = |word: &String| ["&&", "|", ">", "<", ";"].contains(&word.as_str());

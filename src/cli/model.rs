@@ -1,4 +1,4 @@
-//! `crosscheck model`: somebody's own model on every runtime, and the nodes that make the difference.
+//! `crosscheck model`: runs a user's own model on every runtime, and finds the nodes that make the difference.
 
 mod text;
 
@@ -27,11 +27,11 @@ use crate::tensor::Tensor;
 
 /// Run a model of your own on every runtime, say who differs, and which node makes the difference
 ///
-/// The model is any ONNX file. It is fed numbers that are drawn from a seed by type and dims, for several sizes of each dim that is a
-/// symbol, or what files hold. Outputs are held against each other with a tolerance for each floating-point type; if all of its
-/// operators are implemented in-house, they are held to the specification, bit for bit. Where a runtime goes wrong, the values between
-/// nodes are compared, and the model is cut down to the fewest nodes that are enough. These are written to a folder, as a model with
-/// its test data.
+/// The model is any ONNX file. Its inputs are drawn from a seed by type and dims, for several sizes of each symbolic dim, or read
+/// from files. Outputs are compared with each other, with a tolerance for each floating-point type; if all operators of the model
+/// are implemented in-house, they are compared with the specification, bit for bit. If a runtime goes wrong, the values between
+/// nodes are compared, and the model is cut down to the fewest nodes that show the difference. These nodes are written to a
+/// folder, as a model with its test data.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  crosscheck model resnet.onnx\n  \
                         crosscheck model bert.onnx --dim batch=1,4 --dim sequence=7 --feed inputs.npz --runtimes onnxruntime,tract")]
@@ -39,19 +39,19 @@ pub(super) struct Arguments {
     /// The model
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What to feed: an .npz file, or a folder or file of .npy or .pb; what is not there is drawn
+    /// Values of inputs: an .npz file, or a folder or file of .npy or .pb; the other inputs are drawn
     #[arg(long, value_name = "PATH")]
     feed: Option<PathBuf>,
-    /// Sizes of a dim that is a symbol, one after the other; a dim without a name is INPUT.AXIS; may be given again
+    /// Sizes of a symbolic dim, tried one after the other; a dim without a name is INPUT.AXIS; may be given again
     #[arg(long, value_name = "SYMBOL=SIZE,…", value_parser = dim)]
     dim: Vec<(String, Vec<i64>)>,
-    /// The seed of what is drawn
+    /// The seed of the inputs that are drawn
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How far outputs may be apart, as a part of the largest number of a tensor [default: 1e-5 for float, more for a deep model]
+    /// Tolerance between outputs, relative to the largest number of a tensor [default: 1e-5 for float, more for a deep model]
     #[arg(long, value_name = "NUMBER", value_parser = super::replay::tolerance)]
     rtol: Option<f64>,
-    /// Only compare: do not look for the node
+    /// Only compare the runtimes: do not search for the node
     #[arg(long)]
     no_locate: bool,
     /// The folder for the nodes that are found
@@ -60,10 +60,10 @@ pub(super) struct Arguments {
     /// Runtimes to use, such as `onnxruntime,tract/optimized` [default: all, at each stage of their optimization]
     #[arg(long, value_name = "LIST")]
     runtimes: Option<String>,
-    /// How long a runtime may take to load the model, or to run it once; more where the model is large or the machine is busy
+    /// Time limit of a runtime to load the model, or to run it once; it is longer for a large model or on a busy machine
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time_limit)]
     time_limit: Duration,
-    /// How much memory the process of a runtime may take [default: 4GiB, and eight times the model]
+    /// Memory limit of the process of a runtime [default: 4GiB, and eight times the size of the model]
     #[arg(long, value_name = "BYTES", value_parser = memory_limit)]
     memory_limit: Option<ByteSize>,
 }
@@ -78,39 +78,39 @@ fn dim(text: &str) -> Result<(String, Vec<i64>), String> {
     read().ok_or_else(|| "expected a symbol and its sizes, such as batch=1,4".to_owned())
 }
 
-/// How often a model is run in one session, and how often it is loaded: a runtime that differs from itself is found out.
+/// How often a model is run before it is loaded again and run once more: this shows a runtime that differs from itself.
 const RUNS: usize = 3;
 
-/// The size in bytes from which a model is large: with one that is, all runtimes together could run out of memory.
+/// The size in bytes from which a model is large: if the processes of all runtimes hold such a model, memory could run out.
 const LARGE: u64 = 256 << 20;
 
-/// What a runtime did with a model that was fed once.
+/// The result of one runtime on a model with one set of inputs.
 struct Seen {
-    /// The first that is an answer, if there is one.
+    /// The first execution with an answer, or else the first failure.
     execution: Execution,
-    /// One without an answer, where another run gave one.
+    /// The first execution without an answer, if another one gave an answer.
     failure: Option<Execution>,
     /// How far apart its answers are.
     spread: Spread,
-    /// To load the model and to run it once; none if it gave no answer.
+    /// The time to load the model and to run it once; `None` if that gave no answer.
     time: Option<Duration>,
     /// The most memory that its process has taken so far, in bytes.
     memory: Option<u64>,
 }
 
 impl Seen {
-    /// Whether all runs gave the same.
+    /// Whether all runs gave close answers, or none gave an answer.
     fn is_steady(&self) -> bool {
         self.failure.is_none() && self.spread.is_close
     }
 
-    /// What it says of a run without an answer; empty if there is none.
+    /// The message of a run without an answer; empty if there is none.
     fn message(&self) -> &str {
         &self.failure.as_ref().unwrap_or(&self.execution).message
     }
 }
 
-/// What all runtimes did with a model that was fed once.
+/// The results of all runtimes on a model with one set of inputs.
 struct Trial {
     sizes: Sizes,
     feeds: Feeds,
@@ -119,7 +119,7 @@ struct Trial {
     doubts: Vec<Doubt>,
 }
 
-/// What a model is fed: a tensor for each graph input, by its name.
+/// The inputs of a model: a tensor for each graph input, by its name.
 type Feeds = Vec<(Arc<str>, Tensor)>;
 
 /// The runtimes that take part.
@@ -178,7 +178,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::Finding)
 }
 
-/// One doubt for each release in each way that it goes wrong: it is worked on once.
+/// The doubts to work on: for each release the first differing output and the first missing answer, unless the runtime differs
+/// from itself.
 fn worked_on<'a>(ids: &[RuntimeId], trials: &'a [Trial]) -> Vec<(&'a Trial, &'a Doubt)> {
     let mut known: Vec<(String, bool)> = Vec::new();
     let doubts = trials.iter().flat_map(|trial| trial.doubts.iter().map(move |doubt| (trial, doubt)));
@@ -193,7 +194,7 @@ fn worked_on<'a>(ids: &[RuntimeId], trials: &'a [Trial]) -> Vec<(&'a Trial, &'a 
     first
 }
 
-/// Looks for the nodes that make the difference, writes them to a folder, and says what all of that says.
+/// Searches for the nodes that make the difference, writes them to a folder, and prints what was found.
 fn locate(
     network: &Network,
     runtimes: &mut Runtimes,
@@ -255,7 +256,7 @@ fn locate(
     Ok(())
 }
 
-/// Whether an execution of the nodes that were found is wrong as that of the runtime was.
+/// Whether an execution of the nodes that were found is wrong in the same way as that of the runtime.
 fn is_sign(found: &Found, execution: &Execution, relative: Option<f64>) -> bool {
     match (&found.actual.outcome, &execution.outcome) {
         (Outcome::Answer(_), Outcome::Answer(_)) => {
@@ -266,7 +267,7 @@ fn is_sign(found: &Found, execution: &Execution, relative: Option<f64>) -> bool 
     }
 }
 
-/// Which pass of a runtime's optimizer makes it go wrong; nothing if none does alone.
+/// Searches for the pass that makes a runtime go wrong. `None` if it has no stages or cannot be opened.
 fn pass(row: &Row, limits: &Limits, job: &crate::model::Job, is_sign: &dyn Fn(&Execution) -> bool) -> Option<Culprit> {
     let kind = row.kind().ok().filter(|kind| !kind.stages.is_empty())?;
     culprit(kind, |configuration| -> Result<bool, runtime::OpenError> {
@@ -284,7 +285,7 @@ impl Runtimes {
         Ok(Runtimes { ids: runtime::ids(&open), rows, limits, open })
     }
 
-    /// The place of the one that is asked what the model takes: one that optimizes nothing.
+    /// The place of the runtime that tries out sizes and inputs: one that optimizes nothing, if there is one.
     fn guide(&self) -> usize {
         let plain = self.ids.iter().position(|id| id.configuration == "disabled");
         plain.or_else(|| self.ids.iter().position(RuntimeId::is_under_test)).unwrap_or(0)
@@ -302,10 +303,10 @@ impl Runtimes {
     }
 }
 
-/// What every runtime does with the model, for each of what it is fed.
+/// Runs the model on every runtime, with each set of inputs.
 ///
 /// # Errors
-/// If it is stopped.
+/// If it is stopped, or no process can be started.
 fn trials(
     network: &Network,
     chosen: Vec<(Sizes, Feeds)>,
@@ -332,8 +333,8 @@ fn trials(
     Ok(trials)
 }
 
-/// The runtimes that take part: unless they are named, each at every stage of its optimization too, and the reference evaluator if it is
-/// installed.
+/// The runtimes that take part. Unless `--runtimes` names them, each also takes part at every stage of its optimization, and the
+/// reference evaluator takes part if it is installed.
 fn rows(arguments: &Arguments) -> anyhow::Result<Vec<Row>> {
     let mut rows = select(arguments.runtimes.as_deref())?;
     if arguments.runtimes.is_some() {
@@ -353,8 +354,8 @@ fn rows(arguments: &Arguments) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What the model is fed: for the first sizes that the guide runs the model with, the first integers that it takes; and for the first
-/// of which one is 0.
+/// Chooses sizes and inputs: the first sizes with which the guide runs the model, each with the first integers that it accepts;
+/// and the first such sizes of which one is 0.
 fn choose(
     network: &Network,
     inputs: &[Input],
@@ -390,7 +391,7 @@ fn choose(
     runtimes.free(guide, network)?;
     chosen.extend(with_nothing);
     if chosen.is_empty() {
-        // What the guide refuses, others may take.
+        // Other runtimes may accept what the guide refuses.
         chosen.extend(first);
     }
     anyhow::ensure!(
@@ -400,13 +401,13 @@ fn choose(
     Ok(chosen)
 }
 
-/// Whether these are sizes that were asked for.
+/// Whether `--dim` asks for one of these sizes.
 fn given_sizes(arguments: &Arguments, sizes: &Sizes) -> bool {
     arguments.dim.iter().any(|(symbol, asked)| sizes.0.get(symbol).is_some_and(|size| asked.contains(size)))
 }
 
-/// Loads the model twice, and runs it several times. What a runtime lacks it lacks again, and what takes all of its time or memory is
-/// not done twice.
+/// Loads the model twice, and runs it several times. If a runtime lacks something, or exceeds its time or memory, the model is
+/// not loaded again.
 fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[usize], relative: Option<f64>) -> Seen {
     let mut all = executions(runtime, &job(network.untouched(), feeds, RUNS));
     let is_answer = |execution: &Execution| matches!(execution.outcome, Outcome::Answer(_));
@@ -428,7 +429,7 @@ fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[u
     Seen { execution, failure, spread, time, memory: runtime.peak_memory() }
 }
 
-/// What to look for.
+/// The sign of the fault to search for.
 fn sign(execution: &Execution) -> Sign {
     match &execution.outcome {
         Outcome::Answer(_) => Sign::Differs,

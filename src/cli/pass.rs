@@ -12,10 +12,10 @@ use crate::model::proto::ModelProto;
 use crate::model::{self, Job};
 use crate::runtime::{OpenError, Row, executions, select};
 
-/// Say from which stage of optimization on a case goes wrong, and without which pass it does not
+/// Say from which stage of optimization on a case goes wrong, and which pass causes that
 ///
-/// Of onnxruntime the stages are the levels of optimization, and its passes are turned off one at a time; of tract the stages are
-/// typed, decluttered and optimized. If the case is that of a known issue of the ledger in this folder, the pass is written there.
+/// For onnxruntime, the stages are the levels of optimization, and its passes are turned off one at a time; for tract, the stages
+/// are typed, decluttered and optimized. If a known issue of the ledger in this folder has this case, the pass is written there.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  crosscheck pass 'x=float[2,3]; a=Transpose@21 x; Squeeze a int64[0]{}:initializer' --runtime onnxruntime"
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
-/// Prints the model as it is given, and as a stage of optimization leaves it, as far as the runtime can write it.
+/// Prints the model before and after a stage of optimization, if the runtime can write the model after it.
 fn show_models(case: &Case, stage: &str, row: &Row, open: OpenRows) {
     let job = model::job(case, &case.tensors());
     if let Some(after) = rewritten(&job, stage, row, open) {
@@ -77,7 +77,8 @@ fn show_models(case: &Case, stage: &str, row: &Row, open: OpenRows) {
     }
 }
 
-/// The pass that a new finding takes, as the ledger has it. None where it shows without any, or takes too long to search for.
+/// The pass that causes a new finding, in the form of the ledger. `None` if the finding shows without any pass, or if the search
+/// would take too long.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -96,7 +97,7 @@ pub(super) fn of_finding(finding: &Finding, rows: &[Row], open: OpenRows) -> Res
     found.map(|culprit| culprit.entry())
 }
 
-/// A model as a runtime leaves it in a stage of its optimization; none if the runtime cannot write it.
+/// The model after a stage of a runtime's optimization; `None` if the runtime cannot write it.
 pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Option<ModelProto> {
     let folder = tempfile::tempdir().ok()?;
     let file = folder.path().join("model.onnx");
@@ -106,7 +107,7 @@ pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Op
     ModelProto::decode(&*fs::read(file).ok()?).ok()
 }
 
-/// The result of the search, for people.
+/// The result of the search, as a sentence for people.
 pub(super) fn sentence(found: &Culprit, release: &str) -> String {
     match found {
         Culprit::None => format!("{release} does so before it optimizes anything: no pass is to blame."),

@@ -1,4 +1,4 @@
-//! How far long work has come: a bar on a terminal, a plain line every few seconds elsewhere; both on standard error.
+//! The progress of long work: a bar on a terminal, a plain line every ten seconds elsewhere; both on standard error.
 
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// When the first line is written, and how often one is after that.
+/// The time before the first line, and between two lines after that.
 const FIRST: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_secs(10);
 
@@ -16,7 +16,7 @@ pub(super) struct Progress {
     next: Mutex<Instant>,
 }
 
-/// How a bar looks whose end is known, and one whose end is not.
+/// The templates of a bar whose end is known, and of one whose end is not.
 const BAR: &str = "{spinner} [{elapsed}] {bar:20} {percent} %, {eta} left: {msg}";
 const ENDLESS: &str = "{spinner} [{elapsed}] {msg}";
 
@@ -30,8 +30,8 @@ impl Progress {
         Progress { bar, next: Mutex::new(Instant::now() + FIRST) }
     }
 
-    /// Shows how much is done, of how much if that is known. The text is made only if it is shown, after `time` in a line; a
-    /// bar has a clock of its own.
+    /// Shows that `done` of `whole` is done, if `whole` is known. `text` is called only if its result is shown. A plain line
+    /// begins with `time`; a bar has a clock of its own.
     pub(super) fn show(&self, done: u64, whole: Option<u64>, time: Option<Duration>, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
             if let Some(whole) = whole {

@@ -17,12 +17,12 @@ use crate::model::test_data;
 
 /// Run test data in the layout of ONNX on every runtime, and say whether the stored outputs are right
 ///
-/// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, as the backend tests of the `onnx`
-/// package. Models of Shape, Flatten, Reshape, Size, Identity, Squeeze, Unsqueeze, Transpose, Expand, Tile, ConstantOfShape,
-/// Concat, Split, Slice, Gather, Cast (between integers), Pad, GatherElements, GatherND, DepthToSpace, SpaceToDepth and Trilu are
-/// held to the specification, bit for bit; those of other operators to the stored outputs, where floating-point numbers may be a
-/// little off. What a runtime lacks is no finding. Backend tests whose result depends on chance or on the machine are counted and
-/// not run.
+/// A folder has a `model.onnx`, and `test_data_set_N/input_K.pb` and `output_K.pb`, like the backend tests of the `onnx` package.
+/// Models of Shape, Flatten, Reshape, Size, Identity, Squeeze, Unsqueeze, Transpose, Expand, Tile, ConstantOfShape, Concat,
+/// Split, Slice, Gather, Cast (between integers), Pad, GatherElements, GatherND, DepthToSpace, SpaceToDepth and Trilu are
+/// compared with the specification, bit for bit; models of other operators are compared with the stored outputs, with a tolerance
+/// for floating-point numbers. A model that a runtime does not support is no finding. Backend tests whose result depends on
+/// chance or on the machine are counted and not run.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::doc_markdown, reason = "it is shown as it is")]
 #[command(after_help = "Examples:\n  crosscheck replay onnx/backend/test/data/node/test_reshape_*\n  \
@@ -32,20 +32,21 @@ pub(super) struct Arguments {
     /// Folders with a model, or with such folders below them
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Leave out folders with this in their path, where `*` stands for any text; may be given again
+    /// Leave out folders with this text in their path, where `*` stands for any text; may be given again
     #[arg(long, value_name = "PATTERN")]
     skip: Vec<String>,
-    /// Replay the backend tests too whose result depends on chance or on the machine
+    /// Also replay the backend tests whose result depends on chance or on the machine
     #[arg(long)]
     chance: bool,
-    /// How far floating-point numbers may be from the stored ones, as a part of these [default: 0.001]
+    /// Relative tolerance of floating-point numbers against the stored ones [default: 0.001]
     #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
     rtol: Option<f64>,
-    /// How far besides [default: 1e-7; 0.001 for the backend tests of DFT and STFT, whose sums cancel out]
+    /// Absolute tolerance, added to the relative one [default: 1e-7; 0.001 for the backend tests of DFT and STFT, whose sums
+    /// cancel out]
     #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
     atol: Option<f64>,
-    /// A list of what is known to fail: a runtime and a data set on each line, such as `ours test_add/test_data_set_0`, where `*`
-    /// stands for any text. What is listed is no failure, unless it does not fail
+    /// A list of known failures: a runtime and a data set on each line, such as `ours test_add/test_data_set_0`, where `*` stands
+    /// for any text. A listed failure does not count as a failure, but a line whose data set does not fail does
     #[arg(long, value_name = "FILE")]
     known_failures: Option<PathBuf>,
     #[command(flatten)]
@@ -73,7 +74,7 @@ pub(super) fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 impl Arguments {
-    /// Why a folder is not to be replayed, and the group that it is counted in.
+    /// Why a folder is skipped: the group that it is counted in, and the reason.
     fn skips(&self, folder: &Path) -> Option<(&'static str, String)> {
         let path = folder.to_string_lossy();
         let asked = self.skip.iter().find(|pattern| is_in(pattern, &path));
@@ -87,7 +88,7 @@ impl Arguments {
 const ASKED: &str = "as --skip says";
 const CHANCE: &str = "depends on chance";
 
-/// Those of the wrong that known issues explain, or a list of known failures has.
+/// The column of the wrong results that known issues explain or a list of known failures contains.
 const KNOWN: &str = "known";
 
 /// Whether a text holds a pattern, in which `*` stands for any text.
@@ -154,7 +155,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     })
 }
 
-/// Shows a data set to a person: all of it, or what is wrong.
+/// Shows a data set to a person. Without `all`, data sets that are skipped or have no unlisted deviation are left out.
 fn write(replay: &Replay, listed: &[Option<String>], all: bool, to: &mut impl Write) -> io::Result<()> {
     let trial = match &replay.result {
         DataSetResult::Judged(trial) => trial,
@@ -196,7 +197,7 @@ fn write(replay: &Replay, listed: &[Option<String>], all: bool, to: &mut impl Wr
     writeln!(to)
 }
 
-/// Who is held to be right, and what that demands.
+/// The authority for the expected outputs, and what it demands.
 fn in_words(trial: &Trial) -> String {
     let why = trial.not_consulted.as_deref().unwrap_or_default();
     match trial.authority {
@@ -210,7 +211,7 @@ fn in_words(trial: &Trial) -> String {
     }
 }
 
-/// What is counted over all folders.
+/// Counts over all folders.
 #[derive(Default)]
 struct Summary {
     folders: usize,
@@ -291,14 +292,14 @@ impl Summary {
     }
 }
 
-/// A suite for each runtime with a test for each data set, and one for what could not be judged.
+/// A suite for each runtime with a test for each data set, one for data sets that were not judged, and one for stale lines.
 #[derive(Default)]
 struct Suites {
     suites: Vec<(String, TestSuite)>,
 }
 
 impl Suites {
-    /// Adds a data set; what known issues explain is skipped unless it is to count.
+    /// Adds a data set. A result that known issues explain is marked as skipped, unless `with_known` is set.
     fn add(&mut self, replay: &Replay, listed: &[Option<String>], with_known: bool) {
         let name = replay.place();
         let mut add = |suite: &str, status: TestCaseStatus| self.add_test(suite, &name, status);

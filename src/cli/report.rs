@@ -16,21 +16,21 @@ use crate::runtime::{Row, RuntimeId, select};
 
 /// Write a finding as its upstream maintainers receive it: an issue, the model with its test data, and a program that shows it
 ///
-/// Nothing in it asks for this project: the program uses the package of the runtime and exits with 1 while the runtime is
-/// wrong, and with 0 once it is right.
+/// A report does not need this project: its program uses the package of the runtime and exits with 1 while the runtime is wrong,
+/// and with 0 once it is right.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  crosscheck report onnxruntime-zero-and-inferred --to onnxruntime\n  \
                         crosscheck report 'Flatten@13 axis=2 float[1]' --to tract\n  crosscheck report --to tract")]
 pub(super) struct Arguments {
-    /// A known issue or a variant of one by its name, a case, or a file that holds one, such as a saved regression [default: every known issue of
-    /// the runtime]
+    /// The name of a known issue or of a variant of one, a case, or a file that holds a case, such as a saved regression
+    /// [default: every known issue of the runtime]
     #[arg(value_name = "FINDING")]
     finding: Option<String>,
-    /// The runtime that it is reported to, such as `onnxruntime` or `tract@0.23.4`; where it is missing or shows nothing wrong,
-    /// the error names those that do
+    /// The runtime to report to, such as `onnxruntime` or `tract@0.23.4`; if it is missing or shows nothing wrong, the error
+    /// names the runtimes that do
     #[arg(long, value_name = "RUNTIME")]
     to: Option<String>,
-    /// The folder in which each report has a folder of its own
+    /// The folder for the reports; each has a folder of its own in it
     #[arg(long, value_name = "DIR", default_value = "reports")]
     output: PathBuf,
     /// Report the case as it is, without minimizing it
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         };
         return report_case(&read_case(finding)?, &at_fault, &ledger, arguments);
     }
-    // An issue that was fixed is one of the last release that has it.
+    // A fixed issue is reported on the last release that has it.
     let mut releases: BTreeMap<String, (Vec<Row>, Vec<Known>)> = BTreeMap::new();
     for known in known {
         let rows = if known.variant.may_show_on(id) {
@@ -93,18 +93,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
-/// The variant of a cause that stands for it in a report on a release: the first that this may show.
+/// The variant that represents a cause in a report on a release: the first that may show on it, or else the first of all.
 fn to_report<'a>(cause: &'a Cause, id: &RuntimeId) -> Option<Known<'a>> {
     cause.known().find(|known| known.variant.may_show_on(id)).or_else(|| cause.known().next())
 }
 
-/// The known issue of this name, or the variant of one.
+/// The known issue or the variant with this name.
 fn named<'a>(ledger: &'a Ledger, name: &str, id: &RuntimeId) -> Option<Known<'a>> {
     let cause = ledger.causes.iter().find(|cause| cause.id == name);
     cause.map_or_else(|| ledger.known().find(|known| known.variant.id == name), |cause| to_report(cause, id))
 }
 
-/// Reports what a case shows on a runtime: known issues as such, and anything else minimized.
+/// Reports the mismatches of a case on a runtime: known issues as such, others minimized unless `--no-minimize` is given.
 fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Arguments) -> anyhow::Result<Ending> {
     let release = at_fault[0].id.release();
     let mut probe = arguments.probe(at_fault)?;
@@ -137,7 +137,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
                 }
                 Sorted::Known(place) => match owners.get(place) {
                     Some(&known) => Subject::of_known(known, &ids(at_fault), &mut probe)?,
-                    // What was reported a moment ago.
+                    // This finding was reported a moment ago.
                     None => continue,
                 },
             }
@@ -147,7 +147,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
     Ok(Ending::NothingWrong)
 }
 
-/// What to say in place of a runtime that shows nothing.
+/// The end of an error message: the runtimes that `--to` may name.
 fn advice(shown_by: &BTreeSet<String>) -> String {
     if shown_by.is_empty() {
         return "no runtime that takes part shows anything wrong, so there is nothing to report".to_owned();
@@ -160,7 +160,7 @@ fn ids(rows: &[Row]) -> Vec<RuntimeId> {
 }
 
 impl Arguments {
-    /// The rows of the runtime that is reported to.
+    /// The rows of the runtime to report to.
     fn at_fault(&self) -> anyhow::Result<Vec<Row>> {
         let to = self.to.as_deref().context("--to is missing: the runtime that it is reported to")?;
         anyhow::ensure!(!to.contains('/'), "--to names a runtime without a configuration");
@@ -169,7 +169,7 @@ impl Arguments {
         Ok(rows)
     }
 
-    /// The runtimes that what is to be reported shows: those of the ledger, or of what a case does.
+    /// The runtimes on which the finding shows: according to the ledger, or to a run of the case.
     fn shown_by(&self, ledger: &Ledger) -> anyhow::Result<BTreeSet<String>> {
         let is_it = |cause: &&Cause| {
             let has_id = |id: &String| cause.id == *id || cause.variants.iter().any(|variant| variant.id == *id);
@@ -186,7 +186,7 @@ impl Arguments {
         }
     }
 
-    /// The runtimes that take part, and the release that is at fault, as far as it is there.
+    /// A probe of the runtimes that take part, and of the release at fault if that is available.
     fn probe(&self, at_fault: &[Row]) -> anyhow::Result<Probe> {
         let mut rows = self.runtimes.select()?;
         for row in at_fault.iter().filter(|row| !matches!(row.state(), State::NotAvailable(_))) {

@@ -14,12 +14,12 @@ use crate::runtime::Runtime;
 
 /// Run a case on every runtime and say who is wrong
 ///
-/// What a known issue explains, by its features, is shown with the name of the issue and is no failure.
+/// A mismatch that a known issue explains, by the features of the case, is shown with the name of the issue and is no failure.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck run 'Reshape@14 allowzero=1 float[0,3] int64[2]{3,0}:initializer'")]
 pub(super) struct Arguments {
-    /// The case, such as 'Shape@28 start=-1 float[2,3]', or a file that holds one; or `-` to read cases from standard input, one a line, and
-    /// answer each with one line of JSON
+    /// The case, such as 'Shape@28 start=-1 float[2,3]', or a file that holds one; or `-` to read cases from standard input, one
+    /// per line, and to answer each with one line of JSON
     case: String,
     #[command(flatten)]
     runtimes: RuntimeArguments,
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let (worst, has_bad_lines) = run_lines(io::stdin().lock(), &mut runtimes, &ledger, io::stdout().lock())?;
         return Ok(if has_bad_lines { Ending::BadInput } else { arguments.failure.ending(worst) });
     }
-    // What can be said without a runtime is said first: a typing error need not wait for a download.
+    // The case is read before a runtime is opened, so that a typing error need not wait for a download.
     let case: Case = match arguments.case.parse() {
         Ok(case) => case,
         Err(_) if Path::new(&arguments.case).exists() => read_case(&arguments.case)?,
@@ -65,8 +65,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(arguments.failure.ending(report.worst))
 }
 
-/// Answers each line with one line. A line that is no case gets an answer too, and the others are not lost to it; whether
-/// there was one is printed.
+/// Answers each line with one line, which is an error for a line that is no case. Returns the worst findings, and whether there
+/// was such a line.
 fn run_lines(
     mut lines: impl BufRead,
     runtimes: &mut [Box<dyn Runtime>],

@@ -41,12 +41,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     Ok(Ending::NothingWrong)
 }
 
-/// Every runtime, and what is ready beside the releases under test.
+/// Every runtime, and the releases that are ready besides those under test.
 #[derive(Serialize)]
 struct Table {
-    /// Those that take part unless others are named.
+    /// The runtimes that take part unless others are named.
     runtimes: Vec<Entry>,
-    /// Those that take part where they are named.
+    /// The runtimes that take part only if they are named.
     named: Vec<Entry>,
     other_releases: Vec<String>,
 }
@@ -93,7 +93,7 @@ impl Table {
 
 fn state(row: &Row) -> anyhow::Result<(String, String)> {
     if row.kind()?.supply.is_named_by_the_user() {
-        // Only the program itself can say.
+        // Its state is known only once it runs.
         return Ok(match open_apart(std::slice::from_ref(row), &Limits::default()) {
             Ok(opened) => (opened[0].id().version.clone(), "ready".to_owned()),
             Err(error) => (String::new(), format!("not available: {error}")),

@@ -1,4 +1,4 @@
-//! `crosscheck save`: a case, such as a fuzzer's artifact, brought down to saved regressions.
+//! `crosscheck save`: minimizes a case, such as a fuzzer's artifact, and saves it as regressions.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::{Ending, RuntimeArguments, read_case};
 use crate::case::{Case, Features};
 use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
 
-/// Minimize what cases show, and save it as regressions: a case file and a pending snapshot each
+/// Minimize the mismatches of cases, and save each as a regression: a case file and a pending snapshot
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  crosscheck save fuzz/artifacts/reshape/*")]
 pub(super) struct Arguments {
@@ -15,7 +15,7 @@ pub(super) struct Arguments {
     cases: Vec<String>,
     #[command(flatten)]
     runtimes: RuntimeArguments,
-    /// The folder under which `corpus/regressions` and `snapshots` stand
+    /// The folder that holds `corpus/regressions` and `snapshots`
     #[arg(long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
 }
@@ -32,7 +32,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     for case in &cases {
         let mismatches = probe.mismatches(case);
         if mismatches.is_empty() {
-            // The others are not lost to it.
+            // The other cases are still saved.
             eprintln!("error: {case} shows no mismatch on these runtimes");
             ending = Ending::BadInput;
         }

@@ -1,8 +1,8 @@
-//! What is special about some backend tests of the `onnx` package, by the name of their folder.
+//! Backend tests of the `onnx` package that need special treatment, by the name of their folder.
 
 use std::path::Path;
 
-/// Tests that no runtime can be held to, and why.
+/// Tests whose result depends on chance or on the machine, and why.
 const BY_CHANCE: &[(&str, &[&str])] = &[
     (
         "it draws random numbers",
@@ -34,11 +34,10 @@ const BY_CHANCE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The beginnings of the names of tests that are held to the stored output with another absolute tolerance than the rest,
-/// and why.
+/// The tests that are compared with the stored output at an absolute tolerance of their own, by the beginnings of their names.
 const ABSOLUTE: &[(&str, f64)] = &[
-    // Sums of up to a hundred terms of which some cancel: next to terms in the hundreds a zero is one to six digits. The
-    // tests of the reference evaluator in the `onnx` package allow as much.
+    // These are sums of up to a hundred terms, some of which cancel. Beside terms in the hundreds, a zero is zero only to six
+    // digits. The tests of the reference evaluator in the `onnx` package have the same tolerance.
     ("test_dft", 1e-3),
     ("test_stft", 1e-3),
 ];

@@ -1,11 +1,11 @@
-//! In which release something changed, in few looks.
+//! Finds the release in which something changed, by bisection.
 
 /// Two neighbouring releases that differ in something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change<T> {
-    /// The release before the change, and what was seen in it.
+    /// The last release before the change, and the result of `look` in it.
     pub before: (String, T),
-    /// The first release after it.
+    /// The first release with the change, and the result of `look` in it.
     pub after: (String, T),
 }
 
@@ -17,11 +17,10 @@ pub enum Bisection<T> {
     Changed(Change<T>),
 }
 
-/// Searches releases, the oldest first, for a change of what `look` sees in them. If there is more than one change it
-/// finds one of them.
+/// Searches releases, the oldest first, for a change in the result of `look`. If there are several changes, it finds one of them.
 ///
 /// # Errors
-/// What `look` fails with; nothing else.
+/// The first error of `look`; there is no other.
 ///
 /// # Panics
 /// If there are no releases.

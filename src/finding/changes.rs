@@ -1,4 +1,4 @@
-//! The page that tells people what changed between two releases of a runtime.
+//! The page on the changes between two releases of a runtime, for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,18 +10,18 @@ use crate::runtime::{Gap, Runtime, Stop};
 use crate::tensor::ElementType;
 use crate::verdict::lack;
 
-/// What was compared, and how.
+/// The comparison that a page is about.
 #[derive(Clone, Debug)]
 pub struct About<'a> {
     pub runtime: &'a str,
     /// The older release and the newer one.
     pub versions: [&'a str; 2],
     pub configurations: &'a [&'a str],
-    /// The operators that cases were drawn of, in words.
+    /// The operators of the drawn cases, in words.
     pub operators: &'a str,
-    /// The command that does the same again.
+    /// The command that repeats the comparison.
     pub command: &'a str,
-    /// Whether it was brought to its end.
+    /// Whether the comparison was brought to its end.
     pub is_whole: bool,
 }
 
@@ -29,13 +29,13 @@ pub struct About<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     Of(DriftKind),
-    /// What is wrong now is a known defect that the older release has too, and did not come to.
+    /// The newer release shows a known defect. The older release has it too, but refused the case or could not run it.
     Old,
-    /// It is as wrong as before, with other elements or dims.
+    /// The result is as wrong as before, with other elements or dims.
     WrongAsBefore,
 }
 
-/// The parts in order, and how much is said of each change.
+/// The parts in order, and how much each tells about a change.
 const SECTIONS: [(Section, Length); 9] = [
     (Section::Of(DriftKind::Broken), Length::Full),
     (Section::Of(DriftKind::Dropped), Length::Full),
@@ -50,25 +50,25 @@ const SECTIONS: [(Section, Length); 9] = [
 
 #[derive(Clone, Copy, Debug)]
 enum Length {
-    /// What is right, and what each release does; those of one known issue together.
+    /// The right result, and that of each release. Changes of one known issue are put together.
     Full,
-    /// What the newer release does.
+    /// The result of the newer release.
     Line,
-    /// Those with the same words together, each with its case.
+    /// Changes with the same words are put together, each with its case.
     Grouped,
-    /// The same, without a case where a whole opset is concerned.
+    /// The same, without the case if the change concerns a whole opset.
     Operators,
 }
 
-/// A change, and what both releases do with its case.
+/// A change, and the results of both releases for its case.
 struct Entry<'a> {
     change: &'a Change,
     drift: &'a Drift,
     look: Look,
 }
 
-/// The page, in Markdown. Each minimized case is run once more on both releases, which have the configurations in the same order, to
-/// show what they do and say.
+/// The page, in Markdown. Each minimized case is run once more on both releases, to show their results and messages. Both releases
+/// have the configurations in the same order.
 pub fn page(
     comparison: &Comparison,
     about: &About,
@@ -165,14 +165,14 @@ Made by onnx-crosscheck {version}.
     }
 }
 
-/// What both releases do with the case of a change.
+/// The results of both releases for the case of a change.
 struct Look {
     report: Report,
     /// In the configuration in which the change shows.
     seen: [Option<Seen>; 2],
-    /// The known issues that explain what is wrong on either side.
+    /// The known issues that explain the mismatches of either release.
     known: Vec<Cause>,
-    /// Whether they explain what is wrong with the newer release, and the older one has them.
+    /// Whether known issues explain the mismatch of the newer release, and the older release has all of them.
     is_old: bool,
 }
 
@@ -200,7 +200,7 @@ impl Look {
         Look { report, seen, known, is_old }
     }
 
-    /// What is right, what each release does, and where it was seen.
+    /// The right result, the result of each release, and where the change was seen.
     fn table(&self, drift: &Drift, about: &About) -> String {
         let mut text = format!("    {}\n\n| | result | |\n|---|---|---|\n", drift.case);
         let _ = writeln!(text, "| right | {} | |", cell(&self.report.right().join(" or ")));
@@ -226,27 +226,27 @@ impl Entry<'_> {
         }
     }
 
-    /// Whether only values are distinguished.
+    /// Whether the results of the two releases differ only in values.
     fn is_as_before(&self) -> bool {
         let [before, after] = self.look.seen.each_ref().map(|seen| seen.as_ref().map(|seen| &seen.opinion));
         self.change.after.as_ref() == Some(&self.change.before) || before == after
     }
 
-    /// What the newer release does, on one line.
+    /// The result of the newer release, on one line.
     fn line(&self) -> String {
         let Some(after) = &self.look.seen[1] else { return String::new() };
         let known = self.look.known.iter().map(|cause| format!(" Known as {}: {}", code(&cause.id), cause.title));
         format!("- {}: {}.{}\n", case(self.drift), after.opinion, known.collect::<String>())
     }
 
-    /// Whether what the older release lacked is an opset, whatever the operator.
+    /// Whether the older release lacked the opset or the IR version, whatever the operator.
     fn is_of_an_opset(&self) -> bool {
         let opset = [Gap::Opset, Gap::Ir].map(lack);
         opset.contains(&self.change.before_in_words().as_str())
     }
 }
 
-/// The changes that the same known issues explain together, in the order of the first of each.
+/// Puts changes that the same known issues explain together, in the order of the first change of each group.
 fn by_issue<'a, 'b>(entries: &[&'b Entry<'a>]) -> Vec<Vec<&'b Entry<'a>>> {
     let mut all: Vec<Vec<&Entry>> = Vec::new();
     for entry in entries {
@@ -259,7 +259,7 @@ fn by_issue<'a, 'b>(entries: &[&'b Entry<'a>]) -> Vec<Vec<&'b Entry<'a>>> {
     all
 }
 
-/// What is above the changes that one known issue explains, or above one change.
+/// The heading above the changes that the same known issues explain, or above one change.
 fn heading(entries: &[&Entry]) -> String {
     let known = &entries[0].look.known;
     if known.is_empty() {
@@ -273,7 +273,8 @@ fn heading(entries: &[&Entry]) -> String {
     text
 }
 
-/// The changes that are described in the same words together, and the cases of those that one is asked for.
+/// Puts changes with the same words together. A change for which `with_case` is false is listed by opset and operator, without its
+/// case.
 fn grouped(entries: &[&Entry], about: &About, with_case: impl Fn(&Entry) -> bool) -> String {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Entry { change, drift, .. } in entries.iter().filter(|entry| with_case(entry)) {
@@ -368,7 +369,7 @@ mod tests {
         page(&comparison, &about, ledger, open(limit).unwrap(), &Stop::default())
     }
 
-    /// A ledger with the fault of Flatten, known in releases from one to another.
+    /// A ledger with the fault of Flatten, known in the releases from `first` to `last`.
     fn ledger(first: &str, last: &str) -> Ledger {
         let line = "Flatten@28 float[2]";
         let features = Features::of(&line.parse().unwrap());

@@ -1,4 +1,4 @@
-//! What differs between two releases of a runtime: newly broken, newly fixed, and whatever else changed.
+//! The changes between two releases of a runtime: newly broken, newly fixed, and others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,36 +18,36 @@ use crate::tensor::ElementType;
 use crate::threads;
 use crate::verdict::{Discrepancy, Judgement, is_about_the_rule, reaction, same_reaction, sentences};
 
-/// How a change is to be taken. The worst first.
+/// The kinds of change, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum Kind {
-    /// It was not wrong, and is now.
+    /// The result was not wrong, and is wrong now.
     Broken,
-    /// It could do it, and cannot now.
+    /// The case was supported, and is not supported now.
     Dropped,
-    /// It could not do it, and can now, but wrongly.
+    /// The case was not supported. It is supported now, and the result is wrong.
     AddedWrong,
-    /// It is wrong in another way.
+    /// The result was wrong, and is wrong in another way now.
     WrongOtherwise,
-    /// It was wrong, and is not now.
+    /// The result was wrong, and is not wrong now.
     Fixed,
-    /// It could not do it, and can now.
+    /// The case was not supported, and is supported now.
     Added,
-    /// It does something else, and neither is wrong.
+    /// The result changed, and neither result is wrong.
     Changed,
 }
 
-/// A change, whatever the values in which it shows.
+/// A change, without the values in which it shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     pub kind: Kind,
     pub operator: OperatorName,
     pub before: Behaviour,
-    /// `None` for whatever it does with what it could not do before: that is one change, however much of it there is.
+    /// `None` for [`Kind::Added`]: all results for cases that were not supported before are one change.
     pub after: Option<Behaviour>,
 }
 
-/// What a runtime did and what is thought of it, without values.
+/// The reaction of a runtime and the judgement on it, without values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Behaviour {
     opinion: Opinion,
@@ -60,7 +60,7 @@ enum Opinion {
     Agrees,
     Tolerated,
     Unsupported,
-    /// With the rule, where the discrepancies are about one.
+    /// With the rule, if the discrepancies are about one.
     Wrong(Option<Rule>, Vec<Discrepancy>),
 }
 
@@ -71,20 +71,20 @@ pub struct Drift {
     pub case: Case,
     pub count: u64,
     pub versions: BTreeSet<u8>,
-    /// Of the data.
+    /// The types of the data.
     pub types: BTreeSet<ElementType>,
-    /// By their places.
+    /// The configurations that show it, by their places.
     pub configurations: BTreeSet<usize>,
 }
 
-/// Two releases, and what differs between them.
+/// The changes between two releases.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     pub cases: u64,
     pub drifts: BTreeMap<Change, Drift>,
 }
 
-/// What is to be compared, and how.
+/// The settings of a comparison.
 #[expect(missing_debug_implementations, reason = "a source is anything that gives cases")]
 pub struct Options<'a> {
     pub source: &'a dyn Source,
@@ -96,8 +96,8 @@ pub struct Options<'a> {
     pub open: Opener<'a>,
 }
 
-/// Opens the older release and the newer one, with so much time for a case; called on each thread. Both have the same
-/// configurations, in the same order.
+/// Opens the older release and the newer one, with this time limit for a case. It is called on each thread. Both releases have the
+/// same configurations, in the same order.
 pub type Opener<'a> = &'a (dyn Fn(Duration) -> Result<[Vec<Box<dyn Runtime>>; 2], OpenError> + Sync);
 
 /// How far a comparison got.
@@ -110,8 +110,8 @@ pub enum Progress {
 /// Cases that a thread takes at a time.
 const BLOCK: u64 = 64;
 
-/// The time limit at first: a case takes milliseconds, a hang takes all that it is given, and older releases hang often.
-/// What seems to hang is a hang if it is one at the whole limit too.
+/// The first time limit. A case takes milliseconds, a hang takes the whole limit, and older releases hang often. A case that hits
+/// this limit is a hang only if it hits the whole limit too.
 const HASTY: Duration = Duration::from_millis(100);
 
 /// The most hangs that minimizing one change may cost.
@@ -148,17 +148,17 @@ impl Kind {
 }
 
 impl Change {
-    /// What the older release did, in the words of [`Behaviour::in_words`].
+    /// The behaviour of the older release, as [`Behaviour::in_words`] gives it.
     pub fn before_in_words(&self) -> String {
         self.before.in_words()
     }
 
-    /// Which of the two releases gives no answer in time, if one does not.
+    /// The place of the release that gives no answer in time, if there is one: 0 for the older, 1 for the newer.
     fn hanging(&self) -> Option<usize> {
         [Some(&self.before), self.after.as_ref()].into_iter().position(|side| side.is_some_and(Behaviour::is_hang))
     }
 
-    /// How the older release failed, if it did.
+    /// The reaction of the older release, if it failed.
     fn failure(&self) -> Option<&str> {
         Some(self.before.reaction).filter(|reaction| !reaction.is_empty())
     }
@@ -178,7 +178,7 @@ impl Behaviour {
         Behaviour { opinion, reaction: reaction(&examination.executions[index].outcome) }
     }
 
-    /// The same for people who do not know the words of verdicts.
+    /// The behaviour in words, for people who do not know the terms of verdicts.
     pub fn in_words(&self) -> String {
         let refuses = if self.reaction.is_empty() { "gives an answer" } else { "refuses" };
         match &self.opinion {
@@ -216,8 +216,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Runs cases on two releases until there are no more, and brings what differs down to one case for each change; both until
-/// `stop` is set. `progress` is called now and then.
+/// Runs all cases on two releases, and then minimizes one case for each change. Both end when `stop` is set. `progress` is called
+/// now and then.
 ///
 /// # Errors
 /// If a release cannot be opened.
@@ -269,12 +269,12 @@ fn on_threads(
 }
 
 impl Comparison {
-    /// The changes but for those that a fix brings to light, in the order of their kinds and operators.
+    /// The changes, without those that a fix reveals, in the order of their kinds and operators.
     pub fn roots(&self) -> Vec<(&Change, &Drift)> {
         self.sorted(|change| self.fix_behind(change).is_none())
     }
 
-    /// The changes that a fix brings to light.
+    /// The changes that a fix reveals.
     pub fn with_fix(&self, fix: &Change) -> Vec<(&Change, &Drift)> {
         self.sorted(|change| self.fix_behind(change) == Some(fix))
     }
@@ -285,8 +285,8 @@ impl Comparison {
         drifts
     }
 
-    /// The fix that a change comes with, if it does: the older release fails in the same way where there is less to the
-    /// case, so whatever the newer one does there was out of sight before.
+    /// The fix that reveals a change, if there is one. The older release fails in the same way on the simpler case of the fix, so
+    /// it did not get as far as the newer one does in the change.
     pub fn fix_behind<'a>(&'a self, change: &'a Change) -> Option<&'a Change> {
         let measured = |change| {
             let features = Features::of(&self.drifts.get(change)?.case);
@@ -301,7 +301,7 @@ impl Comparison {
         fixes.filter(|(_, _, features)| features.are_within(&own.2)).min().map(|(_, fix, _)| fix)
     }
 
-    /// Counts what differs in cases.
+    /// Counts cases and their changes.
     fn add(&mut self, cases: &[Generated], changes: Vec<Vec<(usize, Change)>>) {
         self.cases += cases.len() as u64;
         for (Generated { case, .. }, changes) in cases.iter().zip(changes) {
@@ -326,12 +326,12 @@ impl Comparison {
     }
 }
 
-/// What a thread has.
+/// The state of a thread.
 struct Thread<'a> {
     options: &'a Options<'a>,
     /// Both releases with a short time limit.
     hasty: Pair,
-    /// Both with the whole one, for what seems to hang; opened when they are needed.
+    /// Both releases with the whole time limit, for cases that seem to hang. They are opened when they are needed.
     patient: Option<Pair>,
     /// Changes that were seen at the whole time limit.
     confirmed: BTreeSet<Change>,
@@ -345,7 +345,7 @@ impl Thread<'_> {
         }
     }
 
-    /// What differs in each case, by configuration.
+    /// The changes in each case, by configuration.
     fn changes(&mut self, cases: &[Generated]) -> Result<Vec<Vec<(usize, Change)>>, OpenError> {
         let mut changes = self.hasty.changes(cases);
         for (generated, changes) in cases.iter().zip(&mut changes) {
@@ -366,8 +366,7 @@ impl Thread<'_> {
         change.hanging().is_some() && !self.confirmed.contains(change)
     }
 
-    /// Brings the case of a change down to one from which no single step can be taken, or none that costs no more than
-    /// so many hangs.
+    /// Minimizes the case of a change until no single step can make it simpler, or until [`MOST_HANGS`] hangs are spent.
     fn minimize(&mut self, change: &Change, case: Case, stop: &Stop) -> Result<Case, OpenError> {
         let mut hangs = 0;
         let mut shows = |case: &Case| {
@@ -397,7 +396,7 @@ impl Pair {
         examine_all(cases, &mut self.releases[side], &self.ids[side])
     }
 
-    /// What differs in each case, by configuration.
+    /// The changes in each case, by configuration.
     fn changes(&mut self, cases: &[Generated]) -> Vec<Vec<(usize, Change)>> {
         let (before, after) = (self.examine(0, cases), self.examine(1, cases));
         let each = cases.iter().zip(before.iter().zip(&after));
@@ -419,8 +418,8 @@ impl Pair {
         self.configurations().filter(is_other).map(change).collect()
     }
 
-    /// Whether a case shows a change; counts the cases that hang. The release that is not expected to is looked at first,
-    /// and what hangs is not run again in its variants.
+    /// Whether a case shows a change. Adds to `hangs` if the case hangs. The release that is not expected to hang is run first, and
+    /// a case that hangs is not run again in its variants.
     fn shows(&mut self, change: &Change, generated: &Generated, hangs: &mut u32) -> bool {
         let case = slice::from_ref(generated);
         let Some(side) = change.hanging() else {
@@ -436,7 +435,7 @@ impl Pair {
         is_hang
     }
 
-    /// Whether a release in one configuration gives no answer in time, or takes all of its memory on the way.
+    /// Whether a release in one configuration gives no answer in time, or takes all of its memory before.
     fn times_out(&mut self, side: usize, index: usize, generated: &Generated) -> bool {
         let job = model::job(&generated.case, &generated.tensors);
         execute_once(self.releases[side][index].as_mut(), &job).outcome.is_exhaustion()
@@ -457,7 +456,7 @@ mod tests {
     };
     use crate::runtime::{Execution, Gap};
 
-    /// What is drawn, without the catalogue.
+    /// Drawn cases, without the catalogue.
     struct Drawn(Generator);
 
     impl Source for Drawn {
@@ -469,7 +468,8 @@ mod tests {
     const CASES: u64 = 2000;
     const LIMIT: Duration = Duration::from_secs(2);
 
-    /// Compares a release that has some faults, and others when it is given little time, with one that has others.
+    /// Compares a release that has the faults `before`, and those of `hasty` when it has little time, with one that has those of
+    /// `after`.
     fn compared(before: &[Fault], hasty: &[Fault], after: &[Fault]) -> Comparison {
         let open = |time: Duration| {
             let own: Vec<Fault> = before.iter().chain(if time < LIMIT { hasty } else { &[] }).copied().collect();
@@ -485,7 +485,7 @@ mod tests {
         comparison.drifts.iter().map(line).collect()
     }
 
-    /// Flatten of bool data is answered with what cannot be read.
+    /// The answer to Flatten of bool data cannot be read.
     fn wrong_flatten_of_bool(job: &model::Job, execution: &mut Execution) {
         let is_bool = job.feeds(0).next().is_some_and(|(_, data)| data.element_type() == ElementType::Bool);
         if is(job, "Flatten") && is_bool {
@@ -539,7 +539,7 @@ mod tests {
     fn a_hang_is_found_and_minimized() {
         let found = compared(&[hangs_on_zero], &[], &[]);
         assert!(found.drifts.keys().all(|change| change.hanging() == Some(0)), "{:?}", found.drifts);
-        // In the second the specification leaves room.
+        // The specification leaves the second one open.
         let vast = "Flatten@28 float[576460752303423489,0]";
         assert_eq!(lines(&found), ["Newly fixed: Flatten@28 float[0]", &format!("Newly fixed: {vast}")]);
     }

@@ -1,5 +1,5 @@
-//! Cases written as a data set for the tests of others: models in the layout of ONNX test data, a manifest, a runner in Python
-//! and a crate.
+//! Writes cases as a data set for the tests of other projects: models in the layout of ONNX test data, a manifest, a runner in
+//! Python and a crate.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -21,9 +21,9 @@ use crate::verdict::reaction;
 pub const VALID: &str = "valid";
 /// The folder of the models that are to be refused.
 pub const MUST_REFUSE: &str = "must-refuse";
-/// The folder of the models of which the specification leaves open what is right.
+/// The folder of the models whose result the specification leaves open.
 pub const LEFT_OPEN: &str = "left-open";
-/// The folder of the lists of what runtimes do not do right.
+/// The folder of the lists of cases that runtimes fail.
 pub const EXPECTED: &str = "expected";
 
 /// The fields of the manifest, in order.
@@ -33,7 +33,7 @@ const FIELDS: [&str; 11] =
 /// A case that was written.
 #[derive(Debug)]
 pub struct Exported {
-    /// Below the folder of the data set, such as `valid/shape-0123abcd`.
+    /// Its folder below that of the data set, such as `valid/shape-0123abcd`.
     pub folder: String,
     case: Case,
     expectation: Expectation,
@@ -43,22 +43,22 @@ pub struct Exported {
 /// The cases that were written.
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// By folder.
+    /// In the order of their folders.
     pub cases: Vec<Exported>,
-    /// How many were not, since they are larger.
+    /// How many cases were left out, since their files are too large.
     pub left_out: usize,
-    /// How many were not, since what they show needs a session that was run before.
+    /// How many cases were left out, since they need earlier runs of the same session.
     pub of_many_runs: usize,
 }
 
-/// What a runtime does not do right, by folder.
+/// The cases that a runtime fails: the folder of each, and the reaction of the runtime.
 pub type Failures = Vec<(String, String)>;
 
-/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty; those of
-/// one run whose files have at most so many bytes.
+/// Writes saved regressions and the catalogue of edge cases, each case once, into a folder that is new or empty. Cases of several
+/// runs are left out, and so are cases whose files have more than `largest` bytes together.
 ///
 /// # Errors
-/// If the folder holds something, or a file cannot be written.
+/// If the folder is not empty, or a file cannot be written.
 pub fn export(to: &Path, regressions: &[Regression], largest: u64) -> Result<Corpus, RegressionError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -141,7 +141,7 @@ impl Exported {
         model::job(&self.case, &self.case.tensors())
     }
 
-    /// Each thing that is right: its word in the manifest, and the outputs in the folder of that name.
+    /// The right results: the word of each in the manifest, and its outputs, which are in the folder of that name.
     fn right(&self) -> Vec<(String, Option<&[Tensor]>)> {
         match &self.expectation {
             Expectation::Defined(outputs) => vec![(test_data::FIRST.to_owned(), Some(outputs))],
@@ -167,7 +167,7 @@ impl Exported {
         Ok(files)
     }
 
-    /// Whether a runtime does what is right.
+    /// Whether an outcome is right.
     fn is_right(&self, outcome: &Outcome) -> bool {
         self.right().iter().any(|(word, outputs)| match (outcome, outputs) {
             (Outcome::Answer(given), Some(outputs)) => given.iter().map(|given| &given.tensor).eq(outputs.iter()),
@@ -220,8 +220,8 @@ impl Corpus {
         [head, FIELDS.join("\t") + "\n"].into_iter().chain(lines).collect()
     }
 
-    /// Runs every case, and gives for each runtime what it does not do right; nothing if it was stopped. `progress` is called now and
-    /// then with how many are done.
+    /// Runs every case, and returns the cases that each runtime fails; `None` if it was stopped. `progress` is called now and then
+    /// with the number of cases that are done.
     ///
     /// # Errors
     /// If a runtime cannot be opened.
@@ -255,7 +255,7 @@ impl Corpus {
     }
 }
 
-/// What a runtime did, where it is not right.
+/// The reaction of a runtime to a case that it fails.
 fn reaction_of(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answer(_) => "answers".to_owned(),
@@ -263,7 +263,7 @@ fn reaction_of(outcome: &Outcome) -> String {
     }
 }
 
-/// Writes what a runtime does not do right beside the cases.
+/// Writes the list of cases that a runtime fails beside the cases.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -278,7 +278,7 @@ pub fn write_failures(to: &Path, id: &RuntimeId, failures: &Failures) -> Result<
 }
 
 impl Corpus {
-    /// What tells people how to use the folder.
+    /// The text that tells people how to use the folder.
     fn readme(&self, largest: u64) -> String {
         format!(
             include_str!("corpus/README.md"),

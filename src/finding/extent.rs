@@ -1,4 +1,5 @@
-//! The extent of a finding: where else it shows, measured by running the minimized case changed in one respect.
+//! The extent of a finding: where else it shows. It is measured by running variations of the minimized case, each changed in one
+//! respect.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -22,26 +23,26 @@ pub enum Shown {
     Untried,
 }
 
-/// Where a finding shows, by what was changed.
+/// Where a finding shows, in each respect in which the case was changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// By operator version.
     pub versions: Vec<(u8, Shown)>,
     /// By type of the data.
     pub types: Vec<(ElementType, Shown)>,
-    /// By wiring of the operands, all at once, as far as the model is valid.
+    /// By wiring, the same for all operands. A wiring that makes the model invalid is left out, unless it is that of the case.
     pub wirings: Vec<(Wiring, Shown)>,
-    /// By configuration, of the minimized case itself.
+    /// By configuration, for the minimized case itself.
     pub configurations: Vec<(String, Shown)>,
 }
 
 impl Extent {
-    /// Whether there is a configuration of which it is known that the case does not show it there.
+    /// Whether there is a configuration in which the case was run and does not show the mismatch.
     pub fn spares_a_configuration(&self) -> bool {
         self.configurations.iter().any(|(_, shown)| *shown == Shown::No)
     }
 
-    /// Measures the extent of a mismatch around a case, as far as there is time.
+    /// Measures the extent of a mismatch around a case. Variations for which there is no time left are [`Shown::Untried`].
     pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe, time: Duration) -> Extent {
         let began = Instant::now();
         let mut shown = |case: &Case| {
@@ -80,7 +81,7 @@ impl Extent {
             (element_type, shown(&retyped))
         });
         let types = types.collect();
-        // What a runtime does with an invalid model is held against it only where nothing else shows the mismatch.
+        // A wiring that makes the model invalid is tried only if the minimized case itself has it.
         let is_told = |rewired: &Case| rewired.rule_on_the_graph().is_none() || rewired == case;
         let rewired = Wiring::ALL.into_iter().map(|wiring| (wiring, case.rewired(wiring)));
         let wirings = rewired.filter(|(_, case)| is_told(case)).map(|(wiring, case)| (wiring, shown(&case))).collect();
@@ -97,7 +98,7 @@ impl Extent {
 }
 
 impl fmt::Display for Extent {
-    /// A line for each respect: where it shows, where not, and what is unsupported.
+    /// A line for each respect: what shows the mismatch, what does not, what is unsupported, and what was not tried.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         line(f, "versions", &self.versions)?;
         line(f, "types", &self.types)?;

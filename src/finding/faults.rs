@@ -1,4 +1,4 @@
-//! A fault or more planted in each operator, each of which a campaign must find within 20,000 cases of that operator.
+//! Each operator has at least one planted fault. A campaign must find each fault within 20,000 cases of its operator.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use crate::runtime::planted::with_opinion;
 use crate::runtime::{Runtime, Stop};
 use crate::tensor::{ElementType, Tensor};
 
-/// What is wrong with a runtime: what it takes for right in a call of an operator.
+/// A planted fault: the result that the runtime takes for right in a call of an operator.
 struct Planted {
     name: &'static str,
     operator: &'static Operator,
@@ -209,12 +209,12 @@ struct Seen {
 }
 
 impl Seen {
-    /// What is demanded.
+    /// What the specification demands.
     fn right(&self) -> Expectation {
         self.operator.evaluate(self.opset, &self.attributes, &self.inputs, self.outputs)
     }
 
-    /// The same with another tensor in place of each output for which there is one.
+    /// The right outputs, but each is replaced by the tensor that `other` gives for it, if any.
     fn altered(&self, other: impl Fn(&Tensor) -> Option<Tensor>) -> Expectation {
         let right = self.right();
         let altered = |outputs: &[Tensor]| outputs.iter().map(|t| other(t).unwrap_or_else(|| t.clone())).collect();
@@ -295,7 +295,7 @@ impl Seen {
         self
     }
 
-    /// One element in place of data without any.
+    /// Replaces data without elements by one element.
     fn fill_empty(&mut self) {
         if let Some(Some(data)) = self.inputs.first_mut().filter(|data| data.as_ref().is_some_and(Tensor::is_empty)) {
             *data = Tensor::zero(data.element_type());
@@ -353,7 +353,7 @@ fn swapped_nibbles(tensor: &Tensor) -> Option<Tensor> {
     is_swapped.then(|| bits(tensor, |place, _| tensor.element_bits(place ^ 1)))?
 }
 
-/// The cases of a fault's operator until it is found, at most so many.
+/// The number of cases of a fault's operator until the fault is found; `None` if `most` cases do not show it.
 fn cases_until_found(planted: &Planted, most: u64) -> Option<u64> {
     let open = || {
         let Planted { operator: faulty, takes_for_right, .. } = *planted;

@@ -1,8 +1,8 @@
-//! The result of a test, for what shows the results of tests.
+//! The status of a test in a JUnit report.
 
 use quick_junit::{NonSuccessKind, TestCaseStatus};
 
-/// What is wrong, in one sentence, and all that is to be said of it.
+/// The status of a failed test: `what` says in one sentence what is wrong, and `words` is the full description.
 pub(crate) fn failed(kind: NonSuccessKind, what: &str, words: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
     status.set_message(what).set_description(words);

@@ -38,7 +38,7 @@ pub struct Cause {
     pub explanation: String,
     /// Where it is reported upstream, or `not reported`.
     pub link: String,
-    /// What is to become of it; open, if the file does not say.
+    /// Its state; open, if the file does not say.
     #[serde(default)]
     pub state: State,
     /// At least one; the most convincing comes first, and stands for the others in a report.
@@ -58,11 +58,11 @@ pub struct Variant {
     pub last_version: String,
     /// The minimized case.
     pub case: String,
-    /// Whether the runtime answers with memory that was never written, so that its elements are others each time.
+    /// Whether the runtime answers with memory that was never written, so that the elements differ each time.
     #[serde(default, rename = "unwritten", skip_serializing_if = "std::ops::Not::not")]
     pub is_unwritten: bool,
-    /// The stage of optimization from which on it shows, and the passes without which it does not, such as `basic: ReshapeFusion`;
-    /// see [`Culprit::entry`](super::Culprit::entry).
+    /// The first stage of optimization that shows it, and the passes without which it does not show, such as
+    /// `basic: ReshapeFusion`; see [`Culprit::entry`](super::Culprit::entry).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<String>,
 }
@@ -74,18 +74,18 @@ pub struct Known<'a> {
     pub variant: &'a Variant,
 }
 
-/// What is to become of a known issue.
+/// The state of a known issue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum State {
-    /// It is a defect, and is there.
+    /// It is a defect, and is not fixed.
     #[default]
     Open,
-    /// The maintainers of the runtime mean it to be so. It is counted apart, and what else is wrong beside it is a defect.
+    /// The maintainers of the runtime intend it. It is counted apart. Any other mismatch beside it is a defect.
     ByDesign,
-    /// It is no more in this version, or in one that is older.
+    /// It is fixed in this version, or in an older one.
     FixedIn(String),
-    /// It is a defect, and its maintainers leave it.
+    /// It is a defect, and the maintainers of the runtime will not fix it.
     WillNotBeFixed,
 }
 
@@ -143,8 +143,8 @@ pub enum LedgerError {
 const FOLDER: &str = "known";
 
 impl Ledger {
-    /// The ledger of the checkout that this is run in, or else the one that the program was built with; and the entries
-    /// that stand there for runtimes of the user's own.
+    /// The ledger of the checkout in the current directory. For a runtime kind without a file there, it is the copy that the
+    /// program was built with. Files for runtimes of the user's own are read too.
     ///
     /// # Errors
     /// If a file is damaged; the message names file and line.
@@ -179,28 +179,28 @@ impl Ledger {
         self.known().find(|known| known.variant.signature == *signature)
     }
 
-    /// The causes of which a variant shows as a mismatch does, whatever the operator: it may be a variant of one of them.
+    /// The causes with a variant like a mismatch, whatever the operator. The mismatch may be a variant of one of them.
     pub fn resembling(&self, mismatch: &Mismatch) -> impl Iterator<Item = &Cause> {
         let is_like = |variant: &Variant| variant.signature.is_of_any_operator(mismatch);
         self.causes.iter().filter(move |cause| cause.variants.iter().any(is_like))
     }
 
-    /// A checksum of all entries: that of another ledger is another.
+    /// A checksum of all entries. Different ledgers have different checksums.
     pub fn checksum(&self) -> String {
         sha256(serde_json::json!(&self.causes).to_string().as_bytes())
     }
 
-    /// The causes that concern runtimes: those of which a variant may show on one of them.
+    /// The causes with a variant that may show on one of these runtimes.
     pub fn concerning<'a>(&'a self, ids: &'a [RuntimeId]) -> impl Iterator<Item = &'a Cause> {
         let may_show = |variant: &Variant| ids.iter().any(|id| variant.may_show_on(id));
         self.causes.iter().filter(move |cause| cause.variants.iter().any(may_show))
     }
 
-    /// The variant that explains what a runtime did wrong in a case, by what is written in it: it says the same of the
-    /// mismatch, and the case has all the features of its own.
+    /// The variant that explains the mismatch of a runtime in a case, by its signature: the signature is one of the mismatch, and
+    /// the case has all features of the variant.
     ///
-    /// No runtime is asked, but for a variant with data of another type than the case has: `shows` then says whether the
-    /// variant's case shows the mismatch with data of that type too.
+    /// A runtime is asked only for a variant whose data has another type than that of the case. Then `shows` says whether the case
+    /// of the variant shows the mismatch with that type too.
     pub fn explaining(
         &self,
         case: &Case,
@@ -222,10 +222,11 @@ impl Ledger {
         alike.iter().find(is_it).or_else(|| alike.iter().find(&mut may_be)).copied()
     }
 
-    /// What each variant looks like on the runtimes of the probe, by its place; nothing if it does not show on them. One that
-    /// ends a process, or takes all of its time, is not tried: what is written in it counts.
+    /// The triggers of each variant on the runtimes of the probe, in the order of the variants; none if the variant does not show
+    /// on them. A variant that ends a process, or takes all of its time, is not run: it has the triggers that the ledger gives.
     ///
-    /// A minimized case names one type where several may do. Those that are seen to do are triggers too.
+    /// A minimized case has one type of data, but several types may show the mismatch. Each type that is seen to show it gives a
+    /// trigger.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
         let ids = probe.ids();
         let costly = self.known().filter(|known| known.variant.mismatch().is_costly());
@@ -239,7 +240,7 @@ impl Ledger {
             for trigger in triggers.clone() {
                 let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..known.variant.mismatch() };
                 let mut others = variations(&known.variant.case());
-                // What is known to take all of the time in another type would take it at the start of each campaign.
+                // A case that is known to take all of its time with another type would do so at the start of each campaign.
                 others.retain(|case| !quarantine.has(&ids, case));
                 let sightings = probe.look_all(&others, &mismatch.runtime);
                 for (case, _) in others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch)) {
@@ -261,15 +262,15 @@ impl Ledger {
         triggers.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
     }
 
-    /// Writes the versions of a variant to the ledger of the checkout that this is run in.
+    /// Writes the versions of a variant to the ledger of the checkout in the current directory.
     ///
     /// # Errors
-    /// If there is none, or it cannot be written.
+    /// If there is no such ledger, or it cannot be written.
     pub fn write_versions(variant: &Variant) -> Result<PathBuf, LedgerError> {
         change_variant(variant, with_versions)
     }
 
-    /// Writes the state of a cause to the ledger of the checkout that this is run in.
+    /// Writes the state of a cause to the ledger of the checkout in the current directory.
     ///
     /// # Errors
     /// As [`Ledger::write_versions`].
@@ -277,7 +278,7 @@ impl Ledger {
         change_file(cause.runtime_name(), |document| with_state(document, &cause.id, state))
     }
 
-    /// Writes the pass of a variant to the ledger of the checkout that this is run in.
+    /// Writes the pass of a variant to the ledger of the checkout in the current directory.
     ///
     /// # Errors
     /// As [`Ledger::write_versions`].
@@ -285,8 +286,8 @@ impl Ledger {
         change_variant(variant, with_pass)
     }
 
-    /// Adds a variant to the file of its runtime kind, in the checkout that this is run in: to the cause with this id, or as a new
-    /// cause of which a person has to say what it is.
+    /// Adds a variant to the file of its runtime kind, in the checkout in the current directory: to the cause with this id, or as a
+    /// new cause that a person has to describe.
     ///
     /// # Errors
     /// If the file cannot be read or written, or there is no such cause in it.
@@ -314,7 +315,7 @@ fn path_of(kind: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{kind}.toml"))
 }
 
-/// Changes the entry of a variant in the file of its runtime kind, which has to be there.
+/// Changes the entry of a variant in the file of its runtime kind. The file must exist.
 fn change_variant(
     variant: &Variant,
     with: fn(&mut DocumentMut, &Variant) -> Result<(), String>,
@@ -322,14 +323,14 @@ fn change_variant(
     change_file(variant.runtime_name(), |document| with(document, variant))
 }
 
-/// Changes the file of a runtime kind, which has to be there.
+/// Changes the file of a runtime kind. The file must exist.
 fn change_file(kind: &str, with: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<PathBuf, LedgerError> {
     let path = path_of(kind);
     let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
     change(path, &text, with)
 }
 
-/// Writes a file with a change in it, and everything else as it was; the change says what it has not found.
+/// Writes a file with one change, and leaves everything else as it was. The error of `change` names the entry that is missing.
 fn change(
     path: PathBuf,
     text: &str,
@@ -347,7 +348,7 @@ fn changed(text: &str, change: impl FnOnce(&mut DocumentMut) -> Result<(), Strin
     Ok(document.to_string())
 }
 
-/// The tables of this name, each with what is in it.
+/// The tables of this name in a table.
 fn tables<'a>(table: &'a mut Table, name: &str) -> impl Iterator<Item = &'a mut Table> {
     table.get_mut(name).and_then(Item::as_array_of_tables_mut).into_iter().flat_map(ArrayOfTables::iter_mut)
 }
@@ -413,7 +414,7 @@ fn no_entry(kind: &str, id: &str) -> String {
     format!("there is no {kind} {id}: `crosscheck known` lists them")
 }
 
-/// A minimized case with data of another type, where it is not the plain one.
+/// A minimized case with data of each other type; none if the data is float, the plainest type.
 fn variations(case: &Case) -> Vec<Case> {
     let Some(single) = case.single() else { return vec![] };
     let Some(data) = single.data().filter(|data| data.element_type != ElementType::Float) else { return vec![] };
@@ -443,7 +444,7 @@ fn read(path: &str, text: &str) -> Result<File, LedgerError> {
     Ok(file)
 }
 
-/// The id of the first variant or cause that cannot be read, where it has one.
+/// The id of the first variant or cause that cannot be read, if it has an id.
 fn unreadable(text: &str) -> Option<String> {
     let table: toml::Table = toml::from_str(text).ok()?;
     let causes = table.get("cause")?.as_array()?;
@@ -458,15 +459,15 @@ fn usual_version(runtime: &str) -> &'static str {
     kinds().find(|kind| kind.name == runtime).map_or("", |kind| kind.version)
 }
 
-/// Whether an issue of a runtime is about this one, and was not fixed before its version. What no version is known to have fixed
-/// may show on any.
+/// Whether an issue of `runtime` may show on `id`: the issue must be of that runtime, and not fixed before that version. An issue
+/// that no version is known to have fixed may show on any version.
 pub(super) fn may_show_on(runtime: &str, last_version: &str, id: &RuntimeId) -> bool {
     let last = by_number(last_version);
     runtime == id.name && (last >= by_number(usual_version(runtime)) || by_number(&id.version) <= last)
 }
 
 impl Cause {
-    /// Whether a variant of it is known to show on a release.
+    /// Whether a variant of it is known to show in a version.
     pub(super) fn is_in(&self, version: &str) -> bool {
         let version = by_number(version);
         let shows = |variant: &Variant| {
@@ -475,7 +476,7 @@ impl Cause {
         self.variants.iter().any(shows)
     }
 
-    /// A new cause, with what only a person can say left to be filled in.
+    /// A new cause, with placeholders for the texts that a person has to write.
     fn to_be_written(variant: Variant) -> Cause {
         Cause {
             id: variant.id.clone(),
@@ -507,14 +508,15 @@ impl Cause {
     }
 }
 
-/// The places of some nodes of a graph: each choice of them, none first. What is one node is that operator's.
+/// Every choice of nodes of a graph, by their places, the empty one first. A case of one node has only the empty one, since the
+/// mismatch belongs to its operator.
 fn places_of_nodes(case: &Case) -> impl Iterator<Item = Vec<usize>> {
     let nodes = if case.nodes.len() > 1 { case.nodes.len() } else { 0 };
     (0..1_u32 << nodes).map(move |choice| (0..nodes).filter(|place| choice >> place & 1 == 1).collect())
 }
 
 impl Variant {
-    /// A variant of a finding.
+    /// A variant made from a finding, known in one version.
     pub fn of(id: String, trigger: &Trigger, case: &Case, version: &str) -> Variant {
         Variant {
             id,
@@ -527,7 +529,7 @@ impl Variant {
         }
     }
 
-    /// One with a signature that a person wrote, on the version under test.
+    /// A variant with a signature that a person wrote, for the version under test.
     pub fn written(signature: Signature, case: &Case) -> Variant {
         let version = usual_version(&signature.runtime).to_owned();
         let (first_version, last_version) = (version.clone(), version);
@@ -543,16 +545,16 @@ impl Variant {
         self.case.parse().unwrap_or_else(|error| panic!("the case of {}: {error}", self.id))
     }
 
-    /// The releases among runtimes that may have it.
+    /// The releases of these runtimes on which the variant may show.
     fn releases(&self, ids: &[RuntimeId]) -> Vec<String> {
         let mut releases: Vec<String> = ids.iter().filter(|id| self.may_show_on(id)).map(RuntimeId::release).collect();
         releases.dedup();
         releases
     }
 
-    /// The features of a case as those of the variant: with its version, with what must not be there, and with any operator in the
-    /// place of a node, if these are in the signature; and without what is special about the case of the variant beyond its
-    /// signature.
+    /// The features of a case, in the form of the signature. If the signature has them, they include the operator version, the
+    /// features that must be absent, and nodes of any operator. They lack the features of the variant's own case that the signature
+    /// does not have.
     fn features(&self, case: &Case) -> Features {
         let own = self.case();
         let of_own = Features::of(&own);
@@ -562,7 +564,7 @@ impl Variant {
         self.features_with_any(case, &of_own, &places)
     }
 
-    /// The same with any operator in these places; `own` are the features of its own case.
+    /// The same, with any operator in these places. `own` are the features of the variant's own case.
     fn features_with_any(&self, case: &Case, own: &Features, places: &[usize]) -> Features {
         let words = &self.signature.features;
         let of = |features: Features| {
@@ -579,7 +581,7 @@ impl Variant {
         if words.iter().any(|word| word.starts_with("version<=")) { features.up_to_this_version() } else { features }
     }
 
-    /// Whether a person wrote a signature that says less than what is special about the case.
+    /// Whether a person wrote a signature with fewer features than the case has.
     fn says_less(&self) -> bool {
         let (words, case) = (&self.signature.features, self.case());
         let says_all = |places: Vec<usize>| {
@@ -589,8 +591,8 @@ impl Variant {
         self.signature.operator == ANY || !places_of_nodes(&case).any(says_all)
     }
 
-    /// The features of a case that shows it, as they are found out; as they are written where a person wrote less, or where to find
-    /// out takes processes.
+    /// The features of a case that shows the variant, as measured on the runtimes. They come from the signature instead if a person
+    /// wrote fewer features, or if measuring would end processes or take all of their time.
     fn features_shown(&self, case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
         if self.says_less() || mismatch.is_costly() {
             self.features(case)
@@ -604,7 +606,7 @@ impl Variant {
         self.features(&self.case())
     }
 
-    /// What the signature says of the mismatch that the case shows, where no runtime is at hand to show it.
+    /// The mismatch that the case shows, made from the signature without running the case.
     pub fn mismatch(&self) -> Mismatch {
         Mismatch {
             discrepancies: self.signature.discrepancies.clone(),
@@ -625,21 +627,22 @@ impl Variant {
         usual_version(self.runtime_name())
     }
 
-    /// Whether the variant is about this runtime, and was not fixed before its version. What no version is known to have
-    /// fixed may show on any.
+    /// Whether the variant is about this runtime, and was not fixed before its version. A variant that no version is known to have
+    /// fixed may show on any version.
     pub fn may_show_on(&self, id: &RuntimeId) -> bool {
         may_show_on(self.runtime_name(), &self.last_version, id)
     }
 }
 
 impl Known<'_> {
-    /// Whether the variant shows on a release of the probe, whatever the ledger says of its versions.
+    /// Whether the variant shows on a release of the probe, whatever versions the ledger gives.
     pub fn shows_on(self, version: &str, probe: &mut Probe) -> bool {
         let variant = Variant { last_version: version.to_owned(), ..self.variant.clone() };
         !Known { variant: &variant, ..self }.triggers(probe).is_empty()
     }
 
-    /// What the variant looks like on the releases of the probe that may have it, where its case shows it with its own signature.
+    /// The triggers of the variant, one for each release of the probe that may have it and on which its case shows its own
+    /// signature.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
         let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
         let mut shows = |trigger: &Trigger| {
@@ -652,7 +655,7 @@ impl Known<'_> {
         written.into_iter().filter(|trigger| shows(trigger)).collect()
     }
 
-    /// The same as it is written in the ledger, without a look at the runtimes.
+    /// The triggers that the ledger gives, without running the case.
     fn written_triggers(self, ids: &[RuntimeId]) -> Vec<Trigger> {
         let features = self.variant.own_features();
         let own = self.variant.mismatch();
@@ -746,7 +749,7 @@ mod tests {
             let known = ledger.explaining(&case.parse().unwrap(), mismatch, &id, &mut shows);
             (known.map(|known| known.variant.id.as_str()), asked)
         };
-        // What is written in a variant are the features of its case.
+        // The signature of a variant has the features of its case.
         let of_tract = ledger.known().filter(|known| known.variant.runtime_name() == "tract");
         let others = of_tract.filter_map(|Known { variant, .. }| {
             let own = variant.features(&variant.case()).to_string();

@@ -1,5 +1,5 @@
-//! Laws held against runtimes: a runtime that does not give the same for both graphs of a law is wrong in one of them, whatever
-//! the specification says.
+//! Checks laws on runtimes: a runtime that does not give the same for both graphs of a law is wrong in one of them, whatever the
+//! specification says.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,21 +16,21 @@ use crate::verdict::{Judgement, Mismatch, agree};
 
 use super::{Probe, Sorted, Triage};
 
-/// What is to be held, and how.
+/// The settings of a check of laws.
 #[expect(missing_debug_implementations, reason = "opening runtimes is a function")]
 pub struct Options<'a> {
     /// At least one.
     pub laws: &'a [&'static Law],
-    /// The graphs of a pair have nodes of these only.
+    /// The graphs of a pair have nodes of these operators only.
     pub operators: &'a [&'static Operator],
     pub seed: u64,
-    /// How many pairs to draw; without it, it goes on until it is stopped.
+    /// How many pairs to draw; `None` to go on until the stop.
     pub pairs: Option<u64>,
     /// At least 1. The result does not depend on it.
     pub threads: usize,
     /// How many nodes are put into one model, at most.
     pub batch: usize,
-    /// What is wrong with the runtimes, as far as it is known.
+    /// The known defects of the runtimes.
     pub known: &'a [Trigger],
     pub open: Opener<'a>,
 }
@@ -38,26 +38,26 @@ pub struct Options<'a> {
 /// The results of laws on runtimes.
 #[derive(Clone, Debug, Default)]
 pub struct LawStatistics {
-    /// Pairs that were drawn, and draws for which no law held.
+    /// The number of pairs that were drawn. `none` is the number of draws without a pair.
     pub pairs: u64,
     pub none: u64,
-    /// Of those that are broken: in so many a known issue explains what is wrong with the smallest of their kind.
+    /// The number of broken pairs whose breach a known issue explains once it is minimized.
     pub explained: u64,
     /// By runtime.
     pub tallies: BTreeMap<RuntimeId, Tally>,
-    /// By law and release, and by what is wrong with a graph of the pair; nothing if neither is wrong by itself.
+    /// By law, by release, and by the mismatch of a graph of the pair; `None` if neither graph is wrong by itself.
     pub broken: BTreeMap<(&'static str, String, Option<Mismatch>), Breach>,
 }
 
-/// The results on one runtime, in pairs.
+/// The results on one runtime, as numbers of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub held: u64,
-    /// It lacks something that one of the graphs needs.
+    /// The runtime lacks something that one of the graphs needs.
     pub unsupported: u64,
-    /// It answers neither graph.
+    /// The runtime refuses both graphs.
     pub refused: u64,
-    /// A known issue explains what is wrong with a graph.
+    /// A known issue explains the mismatch of a graph.
     pub known: u64,
     pub broken: u64,
 }
@@ -69,20 +69,20 @@ enum LawOutcome {
     Unsupported,
     Refused,
     Known,
-    /// With what is wrong with a graph, if one is wrong by itself, and the case that shows it: the graph, or a node of it.
+    /// With the mismatch of a graph, if one is wrong by itself, and the case that shows it: the graph, or a node of it.
     Broken(Option<(Mismatch, Case)>),
 }
 
 /// A law that a release breaks.
 #[derive(Clone, Debug)]
 pub struct Breach {
-    /// The one whose call is written shortest, as it was drawn or minimized.
+    /// The pair with the shortest call, as it was drawn or minimized.
     pub pair: Pair,
     pub is_minimized: bool,
     pub count: u64,
 }
 
-/// What the runtimes did with both graphs of a pair.
+/// The results of the runtimes for both graphs of a pair.
 #[derive(Debug)]
 pub struct PairExamination {
     pub left: Examination,
@@ -92,8 +92,8 @@ pub struct PairExamination {
 /// Pairs that a thread takes at a time.
 const BLOCK: u64 = 64;
 
-/// Draws pairs of the laws in turn and holds the runtimes to them, until there are as many as asked for or until it is to stop.
-/// `progress` is called now and then.
+/// Draws pairs of the laws in turn and checks the runtimes on them, until the number of pairs in the options is reached or `stop`
+/// is set. `progress` is called now and then.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -129,8 +129,8 @@ pub fn hold(
     Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Brings each breach down to the smallest call that shows it, until it is to stop. What a known issue explains in a small call
-/// where it was not recognized in what was drawn is then no breach any more.
+/// Minimizes the call of each breach, until `stop` is due. If a known issue explains the minimized call, though not the drawn one,
+/// the breach is removed and counted as explained.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -154,7 +154,7 @@ pub fn minimize(statistics: &mut LawStatistics, known: &[Trigger], open: Opener,
             }
             _ => false,
         };
-        // What was found out after it is to stop means nothing.
+        // A result after the stop means nothing.
         if !stop.is_due() {
             if is_known {
                 statistics.explained += breach.count;
@@ -176,7 +176,7 @@ impl Options<'_> {
     }
 }
 
-/// Executes both graphs of pairs; nothing if it was stopped.
+/// Executes both graphs of pairs; `None` if it was stopped.
 fn examine(
     pairs: &[Pair],
     runtimes: &mut [Box<dyn Runtime>],
@@ -225,7 +225,7 @@ impl LawStatistics {
 }
 
 impl PairExamination {
-    /// What the runtime at a place did with the two graphs.
+    /// The executions of the two graphs on the runtime at a place.
     fn executions(&self, place: usize) -> [&Execution; 2] {
         [&self.left, &self.right].map(|examination| &examination.executions[place])
     }
@@ -262,7 +262,7 @@ impl PairExamination {
     }
 }
 
-/// The pair of the smallest call with such an outcome on a release, and that outcome; `None` if it does not show again.
+/// The pair with the smallest call whose outcome on a release fits `is_it`, and that outcome; `None` if it does not show again.
 fn reduce_pair(
     pair: &Pair,
     release: &str,

@@ -1,8 +1,8 @@
-//! What each known issue may hide.
+//! Measures how many other faults the known issues may hide.
 //!
-//! An issue explains a mismatch by the features of the case, which are coarser than the case. So a fault of the same kind may be
-//! taken for the issue where another cause is at work. How often that is so is measured: the mismatch of the issue is planted in
-//! cases on which the runtime does nothing wrong, and those count in which a known issue would explain it.
+//! An issue explains a mismatch by the features of the case, which are coarser than the case. So a mismatch with another cause may
+//! be mistaken for the issue. To measure how often, the mismatch of the issue is planted in cases that the runtime handles right.
+//! A planted mismatch is hidden if a known issue explains it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +13,15 @@ use crate::operator::{Operator, OperatorName, Rule};
 use crate::runtime::{Execution, RuntimeId};
 use crate::verdict::{Discrepancy, Fit, Mismatch, fit};
 
-/// What one known issue hides of the faults that are planted beside it.
+/// The measurement for one known issue.
 #[derive(Debug)]
 pub struct Masking<'a> {
     pub known: Known<'a>,
-    /// In how many cases its mismatch was planted.
+    /// The number of cases in which its mismatch was planted.
     pub planted: usize,
-    /// In how many of them a known issue explains it.
+    /// The number of these cases in which a known issue, this one or another, explains the mismatch.
     pub hidden: usize,
-    /// The shortest of these.
+    /// The shortest case in which the mismatch is hidden.
     pub example: Option<String>,
 }
 
@@ -33,18 +33,17 @@ impl Masking<'_> {
     }
 }
 
-/// What a fault can be planted in: cases of one operator that break one rule, or that are valid.
+/// A group of cases in which a fault can be planted: an operator, and the rule of the expectation, if there is one.
 type Field = (OperatorName, Option<Rule>);
 
-/// A case on which a runtime does nothing wrong, but for what it does by design.
+/// A case on which a runtime shows no mismatch, except those by design.
 struct Sound {
     case: Case,
     features: Features,
     by_design: Vec<Mismatch>,
 }
 
-/// Measures what each issue hides that shows on the runtimes of the probe, with so many cases of a seed for each of these
-/// operators.
+/// Measures each issue that shows on the runtimes of the probe. For each operator, `cases` cases of the seed are drawn.
 pub fn masking<'a>(
     ledger: &'a Ledger,
     probe: &mut Probe,
@@ -77,7 +76,7 @@ pub fn masking<'a>(
     measured
 }
 
-/// Cases that are looked at together.
+/// The number of cases that are run together.
 const AT_A_TIME: usize = 256;
 
 fn sound_cases(
@@ -107,8 +106,8 @@ fn sound_cases(
 }
 
 impl Sound {
-    /// A case, if nothing in it is wrong but what is by design, and not by accident: where it breaks a rule, it is refused for
-    /// that rule, and not for a reason for which valid cases like it are refused too.
+    /// Returns a case if it is supported and all of its mismatches are by design. If the case has a rule, a refusal must be for
+    /// that rule: its reason must fit the rule, and it must not be a reaction with which a known issue refuses valid cases.
     fn of(generated: Generated, sighting: &Sighting, triggers: &[&Trigger]) -> Option<Sound> {
         let (case, rule) = (generated.case, generated.expectation.rule());
         let features = Features::of(&case);

@@ -1,4 +1,4 @@
-//! The matrix: what each release of each runtime does with each operator, as a page for people.
+//! The matrix: the status of each operator on each release of each runtime, as a page for people.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use crate::operator::OPERATORS;
 use crate::runtime::{RuntimeId, by_number};
 use crate::verdict::{Mismatch, Severity};
 
-/// What a campaign left in its folder.
+/// The results of a campaign, from its folder.
 #[derive(Clone, Debug)]
 pub struct Results {
     pub summary: Summary,
     pub coverage: CoverageReport,
 }
 
-/// What a release does with an operator, or with a part of it. Of several, the worst is shown.
+/// The status of an operator, or of a part of it, on a release. Of several, the worst is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -31,7 +31,7 @@ pub enum Status {
     Wrong,
     /// Some cases are answered, and others are not supported.
     Partly,
-    /// Nothing is wrong but what the runtime does by design.
+    /// All mismatches are by design.
     ByDesign,
     Yes,
     Unsupported,
@@ -54,7 +54,7 @@ impl Status {
         table.iter().find(|(holds, _)| *holds).map_or(Status::NotTried, |(_, status)| *status)
     }
 
-    /// That of several parts, none of which hides another.
+    /// The status of several parts together. No part hides another.
     fn of_all(parts: impl Iterator<Item = Status>) -> Status {
         let mut tried: Vec<Status> = parts.filter(|&status| status != Status::NotTried).collect();
         tried.sort_unstable();
@@ -71,7 +71,7 @@ impl Status {
         self.words()[1]
     }
 
-    /// Beside the colour, for those who do not see it; the name; and what it means.
+    /// A sign, the name, and the meaning. The sign is for people who do not see the colour.
     const fn words(self) -> [&'static str; 3] {
         match self {
             Status::Wrong => ["✗", "wrong", "at least one case is wrong: the worst is named"],
@@ -102,15 +102,15 @@ impl Column {
     }
 }
 
-/// A cell of the coverage, or a part of graphs, and what each configuration of each release did there.
+/// A cell of the coverage, or a pattern or declaration of graphs, with the results of each configuration of each release.
 #[derive(Clone, Debug, Serialize)]
 struct Entry {
     /// Such as `Reshape-14 float`.
     name: String,
-    /// Of a pattern: what it looks like.
+    /// The description of a pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'static str>,
-    /// In the order of the configurations.
+    /// The counts of each configuration, in their order.
     #[serde(serialize_with = "numbers")]
     counts: Vec<Counts>,
     sample: Option<String>,
@@ -121,7 +121,7 @@ fn numbers<S: serde::Serializer>(counts: &[Counts], to: S) -> Result<S::Ok, S::E
     to.collect_seq(counts.iter().map(|counts| counts.numbers()))
 }
 
-/// What a configuration of a release does wrong there.
+/// A mismatch of one configuration of a release, in an entry.
 #[derive(Clone, Debug, Serialize)]
 struct Wrong {
     /// The place of the configuration.
@@ -129,13 +129,13 @@ struct Wrong {
     severity: Severity,
     what: String,
     case: String,
-    /// The place of the finding that it is, where that is known.
+    /// The place of its finding, if known.
     finding: Option<usize>,
     #[serde(skip)]
     known: Option<String>,
 }
 
-/// A known issue that shows, or what is new.
+/// A known issue that shows, or a new finding.
 #[derive(Clone, Debug, Serialize)]
 struct Finding {
     id: String,
@@ -143,24 +143,24 @@ struct Finding {
     severity: Severity,
     title: String,
     explanation: String,
-    /// `new`, `not minimized`, or that of the known issue.
+    /// `new`, `not minimized`, or the state of the known issue.
     state: String,
     is_defect: bool,
     link: Option<String>,
-    /// What the documents of ONNX say: a sentence, and where it stands.
+    /// Sentences of the ONNX documents: each with its document and its address.
     sentences: Vec<[String; 3]>,
     case: String,
     pass: Option<String>,
-    /// What writes the report for the maintainers.
+    /// The command that writes the report for the maintainers.
     report: String,
     /// The places of the releases that show it.
     columns: Vec<usize>,
 }
 
-/// What is otherwise than before.
+/// The changes since an earlier release or campaign.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Changes {
-    /// Since when.
+    /// The earlier release or campaign.
     since: String,
     changes: Vec<Change>,
 }
@@ -170,7 +170,7 @@ struct Change {
     kind: ChangeKind,
     /// The place of the release.
     column: usize,
-    /// The operator version, or the part of graphs.
+    /// The operator version, or the pattern or declaration of graphs.
     of: String,
     /// The element types, if it is an operator version.
     types: Vec<String>,
@@ -211,17 +211,17 @@ struct Matrix {
     parts: IndexMap<(String, String), Entry>,
 }
 
-/// Of how many cells of each release what holds.
+/// The totals of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Total {
     pub release: String,
-    /// By status, as [`Status::ALL`] lists them.
+    /// The number of cells by status, in the order of [`Status::ALL`].
     pub cells: [usize; Status::ALL.len()],
-    /// Known issues that show, and what is new; what is by design is not among them.
+    /// The number of known issues that show and of new findings, without issues that are by design.
     pub findings: usize,
 }
 
-/// The page, which needs nothing but itself, and its totals. `before` is what campaigns of an earlier night left.
+/// The page, which needs no other file, and the totals of each release. `before` has the results of an earlier night.
 ///
 /// # Panics
 /// If the template is damaged.
@@ -268,7 +268,7 @@ impl Matrix {
         matrix
     }
 
-    /// An empty one of these runtimes, as far as they are under test.
+    /// An empty matrix of those of these runtimes that are under test.
     fn of<'a>(ids: impl Iterator<Item = &'a RuntimeId>) -> Matrix {
         let mut matrix = Matrix::default();
         let mut ids: Vec<&RuntimeId> = ids.filter(|id| id.is_under_test()).collect();
@@ -292,7 +292,7 @@ impl Matrix {
         matrix
     }
 
-    /// Adds what one campaign reached.
+    /// Adds the coverage of one campaign.
     fn add(&mut self, coverage: &CoverageReport) {
         let places: Vec<Option<usize>> =
             coverage.runtimes.iter().map(|id| self.rows.iter().position(|own| own == id)).collect();
@@ -314,7 +314,7 @@ impl Matrix {
         self.columns.iter().position(|column| column.is(name, version))
     }
 
-    /// What each release does in an entry.
+    /// The status of each release in an entry.
     fn statuses(&self, entry: &Entry) -> Vec<Status> {
         (0..self.columns.len()).map(|place| self.status(entry, place)).collect()
     }
@@ -333,7 +333,8 @@ impl Matrix {
         Total { release: self.columns[column].release(), cells, findings: findings.iter().filter(shows).count() }
     }
 
-    /// Every known issue that shows and everything that is new, the most severe first. Each mismatch of a cell has the place of its entry.
+    /// Every known issue that shows and every new finding, defects first, then by severity. Each mismatch of an entry that has a
+    /// known issue gets the place of that issue in the list.
     fn findings(&mut self, results: &[Results], ledger: &Ledger) -> Vec<Finding> {
         let column_of = |row: usize| self.columns.iter().position(|column| column.rows.contains(&row));
         let mut found: IndexMap<String, Finding> = IndexMap::new();
@@ -367,7 +368,7 @@ impl Matrix {
         findings
     }
 
-    /// What is otherwise than in the release before, where two are there, and than before.
+    /// The changes from each release of a runtime to the next one on the page, and those since the campaigns of `nights`.
     fn changes(&self, before: &Matrix, nights: &[Results]) -> Vec<Changes> {
         let mut all = Vec::new();
         for (place, pair) in self.columns.windows(2).enumerate().filter(|(_, pair)| pair[0].name == pair[1].name) {
@@ -396,7 +397,7 @@ impl Matrix {
         }
     }
 
-    /// What is otherwise in a release, sorted, with the types of each operator version together.
+    /// The changes in a release, sorted, with the types of each operator version together.
     fn changes_of(&self, column: usize, before: &dyn Fn(&Key) -> Option<Status>) -> Vec<Change> {
         let keys = self.cells.keys().map(Key::Cell).chain(self.parts.keys().map(Key::Part));
         let mut together: BTreeMap<(ChangeKind, String), Vec<String>> = BTreeMap::new();
@@ -412,14 +413,14 @@ impl Matrix {
     }
 }
 
-/// What an entry is of.
+/// The key of an entry.
 enum Key<'a> {
     Cell(&'a (String, u8, String)),
     Part(&'a (String, String)),
 }
 
 impl Key<'_> {
-    /// The operator version, or the part of graphs.
+    /// The operator version, or the pattern or declaration of graphs.
     fn of(&self) -> String {
         match self {
             Key::Cell((operator, version, _)) => format!("{operator}-{version}"),
@@ -445,7 +446,7 @@ impl Entry {
             self.sample = Some(case.clone());
         }
         self.wrong.extend(wrong.iter().filter_map(|wrong| Wrong::new(wrong, places)));
-        // Of what is equal the shortest case comes first, and stays.
+        // Of equal mismatches, the one with the shortest case comes first and is kept.
         self.wrong.sort_by_key(|wrong| {
             (wrong.severity, wrong.row, wrong.what.clone(), wrong.known.clone(), wrong.case.len())
         });
@@ -461,7 +462,7 @@ impl Wrong {
 }
 
 impl Finding {
-    /// Of the ledger.
+    /// The finding of a known issue of the ledger.
     fn known(known: Known) -> Finding {
         let Known { cause, variant } = known;
         let first = &cause.variants[0];
@@ -482,7 +483,7 @@ impl Finding {
         }
     }
 
-    /// Of another ledger than this program has.
+    /// The finding of an issue that the campaign knew and this ledger does not have.
     fn unknown(id: &str, wrong: &Wrong, rows: &[RuntimeId]) -> Finding {
         Finding {
             id: id.to_owned(),
@@ -501,7 +502,7 @@ impl Finding {
         }
     }
 
-    /// One that no known issue explains.
+    /// A finding that no known issue explains.
     fn new(report: &FindingReport, state: &str) -> Finding {
         let mismatch = |case: &Case| Mismatch {
             discrepancies: report.signature.discrepancies.clone(),
@@ -537,7 +538,7 @@ impl Finding {
     }
 }
 
-/// What the documents of ONNX say about a case: the sentence, the document, and its address.
+/// The sentences of the ONNX documents about a case: each with its document and its address.
 fn sentences(case: &Case, mismatch: &Mismatch) -> Vec<[String; 3]> {
     upstream::quoted(case, mismatch)
         .into_iter()
@@ -581,7 +582,7 @@ mod tests {
             (Counts { by_design: 1, answered: 1, ..NONE }, Status::ByDesign),
             (Counts { by_design: 1, ..YES }, Status::ByDesign),
             (UNSUPPORTED, Status::Unsupported),
-            // To refuse what must be refused shows no support.
+            // A right refusal shows no support.
             (Counts { refused: 3, ..UNSUPPORTED }, Status::Unsupported),
             (Counts { refused: 3, ..NONE }, Status::NotTried),
             (Counts { not_run: 3, ..NONE }, Status::NotTried),
@@ -606,7 +607,7 @@ mod tests {
         }
     }
 
-    /// The coverage of a campaign in which runtimes did this in the first cells, in their order.
+    /// The coverage of a campaign with these counts of the runtimes in the first cells.
     fn coverage(ids: &[RuntimeId], cells: &[&[Counts]]) -> CoverageReport {
         let mut report = Coverage::default().report(ids, &[]);
         for (cell, counts) in report.cells.iter_mut().zip(cells) {
@@ -656,7 +657,7 @@ mod tests {
         assert_eq!(since, "a 1");
         let listed: Vec<(ChangeKind, &str, usize)> =
             changes.iter().map(|change| (change.kind, change.of.as_str(), change.types.len())).collect();
-        // What was not tried before is no change.
+        // A cell that was not tried before is no change.
         assert_eq!(
             listed,
             [

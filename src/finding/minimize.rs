@@ -1,7 +1,7 @@
-//! The minimizer: from a case that shows a mismatch to one from which no single step can be taken.
+//! The minimizer: it reduces a case that shows a mismatch until no single step can make it simpler.
 //!
-//! It works on the structure of a case, never on bytes. Its predicate is "the same mismatch", so that it does not slide
-//! into another bug, and it is deterministic.
+//! It works on the structure of a case, never on bytes. Each step must show the same mismatch, so that the result is not another
+//! bug. It is deterministic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use crate::operator::{GRAPH, NEWEST_OPSET};
 use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch};
 
-/// How many candidates are run at a time, at most: most that are tried late do not show what is looked for.
+/// The most candidates that are run at a time. Late candidates are run together, since most of them do not show the mismatch.
 const AT_A_TIME: usize = 32;
 
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
 pub struct Probe {
-    /// By release, since a mismatch is one of a release.
+    /// The runtimes by release, since a mismatch belongs to a release.
     releases: Vec<Release>,
     executions: u64,
-    /// When it gives up: whatever it says from then on means nothing.
+    /// When the probe gives up. Its results after that mean nothing.
     stop: Stop,
-    /// Whether a case that seems to end a process does so, for all that is known: to confirm each takes long.
+    /// Whether it is believed without confirmation that a case ends a process. Each confirmation takes long.
     believes: bool,
 }
 
 /// One runtime at one version, in each of its configurations.
 type Release = (Vec<RuntimeId>, Vec<Box<dyn Runtime>>);
 
-/// What a case shows on one release.
+/// The results of a case on one release.
 #[derive(Debug)]
 pub struct Sighting {
     /// By configuration: the mismatches, and whether the case is unsupported.
     pub configurations: Vec<(RuntimeId, Vec<Mismatch>, bool)>,
-    /// What is wrong with nodes of the case alone.
+    /// The faults of nodes of the case that are wrong when they are run alone.
     of_nodes: Vec<Fault>,
     pub(super) examination: Examination,
 }
@@ -55,13 +55,13 @@ impl Probe {
         Probe { releases, executions: 0, stop: Stop::default(), believes: false }
     }
 
-    /// The same, which gives up when it is to stop, as its runtimes do.
+    /// The same probe, but it gives up when the stop is due, as its runtimes do.
     #[must_use]
     pub fn until(self, stop: &Stop) -> Probe {
         Probe { stop: stop.clone(), ..self }
     }
 
-    /// Whether it gave up.
+    /// Whether the probe has given up.
     pub fn is_stopped(&self) -> bool {
         self.stop.is_due()
     }
@@ -76,12 +76,12 @@ impl Probe {
         self.executions
     }
 
-    /// What a case shows on a release, see [`RuntimeId::release`]; nothing if it is not there.
+    /// Runs a case on a release, see [`RuntimeId::release`]; `None` if the probe does not have the release, or was stopped.
     pub fn look(&mut self, case: &Case, release: &str) -> Option<Sighting> {
         self.look_all(std::slice::from_ref(case), release).pop()
     }
 
-    /// What each of several cases shows on a release; nothing if it is not there.
+    /// Runs several cases on a release. The list is empty if the probe does not have the release, or was stopped.
     pub(super) fn look_all(&mut self, cases: &[Case], release: &str) -> Vec<Sighting> {
         let Some((ids, runtimes)) = self.releases.iter_mut().find(|(ids, _)| ids[0].release() == release) else {
             return vec![];
@@ -105,7 +105,7 @@ impl Probe {
         generated.iter().zip(examinations).map(sighting).collect()
     }
 
-    /// Does something with what ends a process believed: to confirm each takes as long again.
+    /// Does `work` without confirming that a case ends a process. Each confirmation would take as long again.
     pub(super) fn believing<T>(&mut self, work: impl FnOnce(&mut Probe) -> T) -> T {
         self.believes = true;
         let result = work(self);
@@ -113,7 +113,7 @@ impl Probe {
         result
     }
 
-    /// Every mismatch that a case shows, each once, with the case that shows it: this one, or one of its nodes alone.
+    /// Every mismatch that a case shows, each once, with the case that shows it: the case itself, or one of its nodes alone.
     pub fn mismatches(&mut self, case: &Case) -> Vec<(Mismatch, Case)> {
         let releases: BTreeSet<String> = self.ids().iter().map(RuntimeId::release).collect();
         let sightings = releases.iter().filter_map(|release| self.look(case, release)).collect::<Vec<_>>();
@@ -139,7 +139,7 @@ impl Probe {
             let some = &cases[first..cases.len().min(first + count)];
             let sightings = self.look_all(some, &mismatch.runtime);
             if let Some(place) = sightings.iter().position(|sighting| sighting.shows(mismatch)) {
-                // What was run beyond it does not count, so that the count does not depend on how many are run at a time.
+                // The cases after it do not count, so that the count does not depend on how many are run at a time.
                 self.executions -= (some.len() - 1 - place) as u64;
                 return Some(first + place);
             }
@@ -155,14 +155,15 @@ impl Sighting {
         self.shown(mismatch).is_some()
     }
 
-    /// A mismatch of the case itself, with the place of the first configuration that shows it. In a graph it is one that may be
-    /// the same defect. One of a node alone is another defect, but for a panic in the same words or a crash of the same kind.
+    /// The mismatch that the case itself shows, with the place of the first configuration that shows it. For a mismatch of a graph,
+    /// one that may be the same defect is enough. A mismatch of a node alone is another defect, unless it is a panic in the same
+    /// words or a crash of the same kind.
     fn shown(&self, mismatch: &Mismatch) -> Option<(usize, &Mismatch)> {
         let is_it = |shown: &&Mismatch| *shown == mismatch || mismatch.operator == GRAPH && mismatch.is_like(shown);
         let by_configuration = self.configurations.iter().enumerate();
         let own = by_configuration.flat_map(|(index, (_, shown, _))| shown.iter().map(move |shown| (index, shown)));
         let of_nodes = self.of_nodes.iter().filter(|_| mismatch.is_failure()).map(|fault| (0, &fault.mismatch));
-        // The very same comes before one that is like it.
+        // The same mismatch comes before one that is like it.
         own.chain(of_nodes).filter(|(_, shown)| is_it(shown)).min_by_key(|(index, shown)| (*shown != mismatch, *index))
     }
 }
@@ -171,13 +172,13 @@ impl Sighting {
 #[derive(Clone, Debug)]
 pub struct Minimized {
     pub case: Case,
-    /// What the case shows: in a smaller graph, or in one node, it is called otherwise.
+    /// The mismatch that the minimized case shows. In a smaller graph, or in one node, it may differ from the given one.
     pub mismatch: Mismatch,
-    /// What could not be taken away.
+    /// The features that could not be removed.
     pub features: Features,
-    /// How often a case was run.
+    /// How many cases were run.
     pub executions: u64,
-    /// The runtime's words in the minimized case.
+    /// The message of the runtime for the minimized case.
     pub message: String,
 }
 
@@ -197,7 +198,7 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
         (Minimized { case: current, mismatch, features, executions, message }, is_shown)
     };
     match attempt() {
-        // The runtime was slow on the way, and no more. From now on it is given all of its time.
+        // The runtime was only slow in this attempt. From now on it is given its whole time limit.
         (_, false) if mismatch.is_costly() => match attempt() {
             (minimized, true) => minimized,
             (minimized, false) => Minimized { case: case.clone(), features: Features::of(case), ..minimized },
@@ -206,12 +207,12 @@ pub fn minimize(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Minimize
     }
 }
 
-/// Takes away from a case what it shows a mismatch without. What is left comes with its features.
+/// Removes the parts of a case without which it still shows a mismatch. Returns the reduced case and its features.
 fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Features) {
     let mut current = case.clone();
     if probe.shows(&current, mismatch) {
-        // No more of what is costly is run than has to be. Without a step to what is special in another way, what is left is
-        // the trigger of all cases like it, which then need not be run.
+        // As few costly cases as possible are run. A candidate with features that the case does not have is not tried. So the
+        // features of the result are the trigger of all cases like the given one, and these need not be run.
         let own = Features::of(case);
         let may_be_tried = |candidate: &Case| !mismatch.is_costly() || Features::of(candidate).are_within(&own);
         let mut first = |candidates: &[Case]| {
@@ -225,8 +226,8 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
     (current, features)
 }
 
-/// The features of a minimized case. Its version is one of them if the case is executed at a newer opset without showing
-/// the mismatch there; and so is the absence of whatever can be added to the case without the mismatch being there any more.
+/// The features of a minimized case. The operator version is one of them if the case runs at a newer opset and does not show the
+/// mismatch there. The absence of a feature is one of them if the mismatch disappears when the feature is added to the case.
 pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
     let features = Features::of(case);
     let newer: Vec<Case> = (case.opset + 1..=NEWEST_OPSET).map(|opset| Case { opset, ..case.clone() }).collect();
@@ -235,7 +236,7 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     };
     let gone = probe.look_all(&newer, &mismatch.runtime).iter().any(is_without);
     let features = if gone { features.up_to_this_version() } else { features };
-    // Each of these would end a process, or take all of its time.
+    // Each of the following cases would end a process, or take all of its time.
     if mismatch.is_costly() {
         return features;
     }
@@ -255,9 +256,9 @@ pub(super) fn features(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> F
     features.without(without)
 }
 
-/// The features, without the operator of each node that can be any other without the mismatch going away.
+/// The features, without the operators of those nodes that show the mismatch with any other operator too.
 fn with_any_operators(features: Features, case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Features {
-    // What is one node is that operator's.
+    // The mismatch of a single node belongs to its operator.
     let nodes = if case.nodes.len() > 1 { 0..case.nodes.len() } else { 0..0 };
     nodes.fold(features, |features, node| {
         let others = with_other_operators(case, node);
@@ -267,5 +268,5 @@ fn with_any_operators(features: Features, case: &Case, mismatch: &Mismatch, prob
     })
 }
 
-/// So many other operators show that it may be any.
+/// The least number of other operators that must be tried before the operator of a node may be any.
 const FEWEST_OTHERS: usize = 2;

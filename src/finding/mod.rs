@@ -1,4 +1,4 @@
-//! From mismatch to finding: minimized, distinguished from others by its signature, measured, saved.
+//! Turns mismatches into findings: each is minimized, distinguished by its signature, measured and saved.
 
 pub mod backend;
 mod bisect;
@@ -53,17 +53,18 @@ pub struct Finding {
     pub case: Case,
     /// How many raw mismatches were minimized to it.
     pub count: u64,
-    /// Executions that it took to minimize.
+    /// How many cases were run to minimize it.
     pub executions: u64,
-    /// What the runtime says in the minimized case; empty for an answer.
+    /// The message of the runtime for the minimized case; empty if it gives an answer.
     pub message: String,
     pub extent: Extent,
-    /// The pass that it takes, as [`Culprit::entry`] writes it, where that was searched for and found.
+    /// The stage of optimization and the passes that cause the mismatch, as [`Culprit::entry`] writes them; `None` if they were not
+    /// searched for, or not found.
     pub pass: Option<String>,
 }
 
 impl Finding {
-    /// Mismatches that nobody minimized.
+    /// A finding of mismatches that were not minimized.
     pub fn as_drawn(trigger: Trigger, case: Case, count: u64) -> Finding {
         Finding { trigger, case, count, executions: 0, message: String::new(), extent: Extent::default(), pass: None }
     }
@@ -72,8 +73,8 @@ impl Finding {
         Signature::of(&self.trigger)
     }
 
-    /// Whether it is a known defect: with more to it, or by what is special about its case. An operator that may be any other in the
-    /// trigger is one of its own there.
+    /// Whether a known defect explains this finding, by the trigger of the finding or by the features of its case. Where the
+    /// trigger allows any operator, the features of the case name the operator.
     pub fn is_known_as(&self, known: &Trigger) -> bool {
         known.explains_all_of(&self.trigger) || known.explains(&self.trigger.mismatch, &Features::of(&self.case))
     }

@@ -1,23 +1,24 @@
-//! Which pass of a runtime makes something go wrong: the stage of its optimization from which on it does, and the passes
-//! without which it does not.
+//! Finds the pass of a runtime that causes a fault: the first stage of optimization that shows the fault, and the passes without
+//! which that stage does not show it.
 
 use crate::runtime::Kind;
 
 /// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Culprit {
-    /// It shows before anything is optimized.
+    /// The fault shows in the first stage, before anything is optimized.
     None,
-    /// It shows from a stage on, and not where one of these passes is turned off in it. There may be no such pass.
+    /// The fault shows from this stage on. It does not show in this stage if one of these passes is turned off. There may be no
+    /// such pass.
     Passes { stage: &'static str, passes: Vec<&'static str> },
-    /// It shows in no stage.
+    /// The fault shows in no stage.
     Nowhere,
 }
 
-/// Searches the stages of a kind of runtime, and then its passes. `shows` says whether something shows in a configuration.
+/// Searches the stages of a runtime kind, then its passes. `shows` says whether the fault shows in a configuration.
 ///
 /// # Errors
-/// What `shows` fails with; nothing else.
+/// The first error of `shows`; there is no other.
 pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -> Result<Culprit, E> {
     let mut first = None;
     for (place, stage) in kind.stages.iter().enumerate() {
@@ -42,7 +43,7 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
 }
 
 impl Culprit {
-    /// As the ledger has it: `all: ReshapeFusion`, or the stage alone; nothing if no pass is to blame.
+    /// The text in the ledger: `all: ReshapeFusion`, or the stage alone if no pass was found; `None` if no stage is to blame.
     pub fn entry(&self) -> Option<String> {
         match self {
             Culprit::None | Culprit::Nowhere => None,

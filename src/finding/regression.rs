@@ -1,4 +1,4 @@
-//! Saved regressions: each a case file under `corpus/regressions/`, and a snapshot of what every runtime makes of it.
+//! Saved regressions: each is a case file under `corpus/regressions/`, with a snapshot of the results of every runtime.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,7 @@ pub enum RegressionError {
     Count { path: PathBuf, count: usize },
 }
 
-/// Where cases and snapshots stand in a checkout.
+/// The folders of cases and snapshots in a checkout.
 pub const CASES: &str = "corpus/regressions";
 pub const SNAPSHOTS: &str = "snapshots";
 const ENDING: &str = "case";
@@ -66,7 +66,7 @@ fn read(path: &Path) -> Result<Regression, RegressionError> {
     }
 }
 
-/// What every runtime makes of a case, the same on every machine.
+/// The results of every runtime for a case, as text that is the same on every machine.
 pub fn snapshot(case: &Case, runtimes: &mut [Box<dyn Runtime>]) -> String {
     let mut text = Vec::new();
     Report::new(case, runtimes, &Ledger::default()).write(&mut text, false).expect("memory can be written to");
@@ -87,8 +87,8 @@ impl Finding {
         name(&self.trigger)
     }
 
-    /// Saves the minimized case under a checkout, and its snapshot, if there is one, for `cargo insta review` to accept. A
-    /// case that is saved already stays as it is.
+    /// Saves the minimized case in a checkout, and its snapshot for `cargo insta review` to accept. A case that is already saved is
+    /// not changed.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -96,7 +96,7 @@ impl Finding {
         self.save_with(root, || Some(snapshot(&self.case, runtimes)))
     }
 
-    /// The same with a snapshot that is made only if it is needed.
+    /// The same as [`Finding::save`], with a snapshot that is made only if the case is not saved yet. There may be no snapshot.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -109,7 +109,7 @@ impl Finding {
         if path.exists() { Ok(path) } else { self.write(root, snapshot().as_deref()) }
     }
 
-    /// Does the same with a case that is saved already.
+    /// Writes the minimized case and its snapshot, also if the case is already saved.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -128,7 +128,7 @@ impl Finding {
     }
 }
 
-/// A snapshot as insta leaves it for review.
+/// A snapshot in the form in which insta leaves it for review.
 fn pending_snapshot(contents: &str) -> String {
     format!("---\nsource: {TEST}\nexpression: snapshot\n---\n{contents}\n")
 }

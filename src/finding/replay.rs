@@ -1,5 +1,5 @@
-//! Test data on every runtime. Whoever knows best is held to be right: the specification where the model is one of operators
-//! that are implemented in-house; elsewhere the stored outputs; and where there are none, nobody, and the runtimes are
+//! Replays test data on every runtime. The expected answer comes from the specification if the operators of the model are
+//! implemented in-house, and else from the stored outputs. If there are none, nobody is the authority, and the runtimes are
 //! compared with each other.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::runtime::{self, Execution, Outcome, Output, Runtime, RuntimeId, execu
 use crate::tensor::{Closeness, Tensor, are_close};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, Severity, judge, reaction, tolerate_removed_nodes};
 
-/// What the stored outputs are called among the results.
+/// The name of the stored outputs among the results.
 const STORED: &str = "stored output";
 
 /// One data set of a folder, or a folder that could not be used.
@@ -35,54 +35,54 @@ pub struct Replay {
 #[serde(rename_all = "snake_case")]
 pub enum DataSetResult {
     Judged(Box<Trial>),
-    /// It may be right, but cannot be replayed here: why.
+    /// Why a data set that may be right cannot be replayed here.
     NotSupported(String),
-    /// It is not to be replayed: why.
+    /// Why the data set is not to be replayed.
     Skipped(String),
-    /// It cannot be right: the file, and what is wrong with it.
+    /// The data set cannot be right: the file, and what is wrong with it.
     Error(String),
 }
 
-/// All that was heard of one data set.
+/// All results of one data set.
 #[derive(Debug, Serialize)]
 pub struct Trial {
-    /// The case that the model and what it is fed are, if they are one and the specification was consulted.
+    /// The case of the model and its inputs, if there is one and the specification was consulted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub case: Option<Case>,
-    /// Why they are none, though the specification was consulted.
+    /// Why there is no case, though the specification was consulted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_case: Option<String>,
-    /// Who is held to be right.
+    /// The source of the expected answer.
     pub authority: Authority,
-    /// Why no specification was consulted.
+    /// Why the specification was not consulted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_consulted: Option<String>,
-    /// What the authority says; empty if there is none.
+    /// The expected answer in words; empty if nobody is the authority.
     pub demand: String,
-    /// How far floating-point numbers may be from what is expected; nothing where every bit counts.
+    /// How far floating-point numbers may be from the expected ones; `None` if every bit counts.
     #[serde(flatten)]
     pub tolerance: Option<Tolerance>,
     pub results: Vec<RuntimeResult>,
-    /// Runtimes that deviate from the stored outputs and agree with each other.
+    /// Names runtimes that deviate from the stored outputs and agree with each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub finding: bool,
-    /// Whether there is one that no known issue explains.
+    /// Whether there is a mismatch that no known issue explains.
     pub new: bool,
 }
 
-/// As the `onnx` package calls it.
+/// The tolerance, with the names of the `onnx` package.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Tolerance {
     pub rtol: f64,
     pub atol: f64,
 }
 
-/// On what terms test data is replayed.
+/// The settings of a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     pub ledger: &'a Ledger,
-    /// In place of the tolerance that a test has.
+    /// Replaces the tolerance of a test, as does `absolute`.
     pub relative: Option<f64>,
     pub absolute: Option<f64>,
 }
@@ -105,31 +105,31 @@ pub enum Authority {
     Nobody,
 }
 
-/// The stored outputs, or a runtime.
+/// The result of a runtime, or of the stored outputs.
 #[derive(Debug, Serialize)]
 pub struct RuntimeResult {
     pub name: String,
     pub version: String,
-    /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` where nothing else is wrong; where nobody is held to be
-    /// right, `differs`.
+    /// `agrees`, `tolerated`, `unsupported`, `wrong`, `by design` if all mismatches are by design, or `differs` if nobody is the
+    /// authority.
     pub kind: &'static str,
     pub sentence: String,
-    /// The known issues that explain what is wrong.
+    /// The known issues that explain the mismatches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known_as: Vec<String>,
-    /// Whether something is wrong that none of them explains.
+    /// Whether there is a mismatch that none of them explains.
     #[serde(rename = "new")]
     pub is_new: bool,
     #[serde(skip)]
     pub worst: Worst,
     /// The runtime's own words; empty after an answer.
     pub message: String,
-    /// What it answered.
+    /// The answer in words; empty if there is none.
     pub answer: String,
 }
 
 impl RuntimeResult {
-    /// Whether it does not do what is right, or what others do.
+    /// Whether it deviates from the expected answer, or from the other runtimes.
     pub fn is_deviation(&self) -> bool {
         matches!(self.kind, "wrong" | "differs")
     }
@@ -170,7 +170,7 @@ impl Replay {
 }
 
 impl Trial {
-    /// The case of a data set with which a runtime does something wrong that no known issue explains.
+    /// The case of a data set, if a runtime has a mismatch there that no known issue explains.
     pub fn to_save(&self) -> Option<&Case> {
         let shows_new = |result: &RuntimeResult| result.is_new && result.name != STORED;
         self.case.as_ref().filter(|_| self.results.iter().any(shows_new))
@@ -241,7 +241,7 @@ impl Trial {
                             worst.add(discrepancy.severity(), false);
                         }
                     }
-                    // Where nobody answers, only what ends a runtime is wrong.
+                    // If there is no answer to compare with, only what ends a runtime is wrong.
                     (None, _) if kind == "wrong" => worst.add(Severity::Crash, false),
                     _ => {}
                 }
@@ -266,8 +266,8 @@ impl Trial {
     }
 }
 
-/// Where the runtime at the same place does what numbers that are cut to 32 bits would ask for, that is what is wrong with it: it
-/// takes other cases to tell.
+/// Corrects the judgement of each runtime that does what the case would ask for with numbers cut to 32 bits. To tell this, other
+/// cases are run.
 fn recognize_truncation(
     case: &Case,
     runtimes: &mut [Box<dyn Runtime>],
@@ -300,7 +300,7 @@ fn first_answer(executions: &[Execution]) -> Option<Expectation> {
     })
 }
 
-/// Puts the expected output in the place of one that is close to it: no text promises every bit of an operator that
+/// Replaces each output that is close to the expected one by the expected one. No text promises every bit of an operator that
 /// computes.
 fn forgive(expected: &[Tensor], execution: &mut Execution, closeness: Closeness) {
     if let Outcome::Answer(outputs) = &mut execution.outcome {
@@ -312,13 +312,13 @@ fn forgive(expected: &[Tensor], execution: &mut Execution, closeness: Closeness)
     }
 }
 
-/// Whether two outcomes are answers that are close to each other.
+/// Whether two answers are close to each other.
 fn agree(a: &[Output], b: &[Output], closeness: Closeness) -> bool {
     let agree = |a: &Output, b: &Output| a.native_type == b.native_type && are_close(&a.tensor, &b.tensor, closeness);
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b))
 }
 
-/// Says so if runtimes of different names agree with each other and not with the stored outputs: then these are the ones to
+/// A note if runtimes of different names agree with each other and not with the stored outputs. Then the stored outputs are in
 /// doubt.
 fn agreement_against(
     stored: &[Output],
@@ -340,7 +340,7 @@ fn agreement_against(
     })
 }
 
-/// What is thought of a result, and why.
+/// The judgement on a result, and the reason for it.
 fn opinion(
     judgement: Option<&Judgement>,
     execution: &Execution,
@@ -354,7 +354,7 @@ fn opinion(
         Some(Judgement::Unsupported(_)) => ("unsupported", said()),
         Some(Judgement::Wrong(found)) => {
             let sentence = |d: &Discrepancy| match (d, authority) {
-                // Whether the model is valid, only a specification could say.
+                // Only a specification could say whether the model is valid.
                 (Discrepancy::RefusesValid, Authority::StoredOutput | Authority::Nobody) => said(),
                 _ => d.sentence().to_owned(),
             };
@@ -364,7 +364,7 @@ fn opinion(
                 _ => ("wrong", sentence),
             }
         }
-        // Nobody answers, so nobody is contradicted.
+        // There is no answer that the runtime could contradict.
         None => match &execution.outcome {
             Outcome::Unsupported(_) | Outcome::Refused { .. } | Outcome::Unclassified { .. } => ("unsupported", said()),
             _ => ("wrong", said()),
@@ -372,7 +372,7 @@ fn opinion(
     }
 }
 
-/// What is demanded, in words.
+/// The expected answer in words.
 fn demanded(expectation: &Expectation) -> String {
     match (expectation, expectation.outputs()) {
         (Expectation::Defined(_), Some(outputs)) => list(outputs),
@@ -389,7 +389,7 @@ fn list(tensors: &[Tensor]) -> String {
     tensors.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
-/// An outcome in words.
+/// An answer in words; empty for any other outcome.
 fn shown(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Answer(outputs) => {

@@ -1,4 +1,4 @@
-//! What is shown of one case: for people, or as JSON. Both show the same [`Report`].
+//! The report on one case: as text for people, or as JSON. Both show the same [`Report`].
 
 use std::io::{self, Write};
 
@@ -24,27 +24,27 @@ pub struct Report {
     judgements: Vec<JudgementReport>,
     /// Whether a runtime is wrong, and not by design.
     pub finding: bool,
-    /// Whether one is wrong in a way that no known issue explains.
+    /// Whether a runtime is wrong in a way that no known issue explains.
     new: bool,
     #[serde(skip)]
     pub worst: Worst,
 }
 
-/// The most severe of what is wrong; nothing if nothing is.
+/// The severity of the worst mismatch; `None` if there is no mismatch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Worst {
     pub of_all: Option<Severity>,
-    /// Of what no known issue explains.
+    /// Of the mismatches that no known issue explains.
     pub of_new: Option<Severity>,
 }
 
 impl Worst {
-    /// Counts what is wrong, and whether a known issue explains it.
+    /// Counts a mismatch. `is_known` says whether a known issue explains it.
     pub fn add(&mut self, severity: Severity, is_known: bool) {
         self.join(Worst { of_all: Some(severity), of_new: (!is_known).then_some(severity) });
     }
 
-    /// Counts what is wrong elsewhere, too.
+    /// Counts the mismatches of another result as well.
     pub fn join(&mut self, other: Worst) {
         // The most severe comes first.
         let worse = |a: Option<Severity>, b: Option<Severity>| a.into_iter().chain(b).min();
@@ -56,7 +56,7 @@ impl Worst {
 struct ExpectationReport {
     /// `defined`, `reject` or `unspecified`.
     kind: &'static str,
-    /// The outputs, or all that is tolerated; a refusal is `refusal`.
+    /// The expected outputs, or each answer that is tolerated; a refusal is `refusal`.
     answers: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<Text>,
@@ -70,7 +70,7 @@ struct ClassReport {
     stage: Option<&'static str>,
     /// The outputs of an answer.
     outputs: Vec<OutputReport>,
-    /// What the runtime says, in neutral words and in its own; empty for an answer.
+    /// The failure in neutral words, and `message` in the words of the runtime; both are empty for an answer.
     reaction: &'static str,
     message: String,
     runtimes: Vec<String>,
@@ -79,7 +79,7 @@ struct ClassReport {
 #[derive(Debug, Serialize)]
 struct OutputReport {
     tensor: String,
-    /// The runtime's own element type, where it is none of ONNX's.
+    /// The runtime's own element type, if ONNX does not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     native_type: Option<&'static str>,
 }
@@ -88,16 +88,16 @@ struct OutputReport {
 struct JudgementReport {
     runtime: String,
     version: String,
-    /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` where nothing else is wrong.
+    /// `agrees`, `tolerated`, `unsupported`, `wrong`, or `by design` if all mismatches are by design.
     kind: &'static str,
-    /// Every way in which it is wrong, by name.
+    /// The names of all discrepancies.
     discrepancies: Vec<&'static str>,
-    /// The same in words.
+    /// The judgement in words.
     sentence: String,
-    /// The known issues that explain it.
+    /// The known issues that explain the mismatches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     known_as: Vec<String>,
-    /// A variant of the case with which the runtime does something else, where that is what is wrong.
+    /// The variant of the case for which the runtime gives another result, if that is the mismatch.
     #[serde(skip_serializing_if = "Option::is_none")]
     contrary: Option<ContraryReport>,
 }
@@ -109,7 +109,7 @@ struct ContraryReport {
 }
 
 impl Report {
-    /// Executes a case on every runtime and judges what they did. What issues of the ledger explain is said to be known.
+    /// Executes a case on every runtime and judges the results. Mismatches that issues of the ledger explain are marked as known.
     pub fn new(case: &Case, runtimes: &mut [Box<dyn Runtime>], ledger: &Ledger) -> Report {
         let generated = Generated::given(case.clone());
         let ids = runtime::ids(runtimes);
@@ -159,8 +159,8 @@ impl Report {
         }
     }
 
-    /// Shows the report to a person. Without the runtimes' own words it is the same on every machine, and at every version
-    /// of a runtime that does the same.
+    /// Writes the report as text for people. Without the messages of the runtimes, it is the same on every machine, and for every
+    /// version of a runtime with the same results.
     ///
     /// # Errors
     /// If `to` cannot be written to.
@@ -203,21 +203,21 @@ impl Report {
     }
 }
 
-/// What a runtime did in a case, and what is thought of it, in words.
+/// The result of a runtime for a case, and the judgement on it, in words.
 #[derive(Debug)]
 pub(super) struct Seen {
     /// `agrees`, `tolerated`, `unsupported`, `wrong` or `by design`.
     pub kind: &'static str,
-    /// The outputs, or how it failed and in which words of its own, as Markdown.
+    /// The outputs, or the failure with the message of the runtime, as Markdown.
     pub result: String,
-    /// Such as `right`, or what is wrong.
+    /// The judgement, such as `right`, or what is wrong.
     pub opinion: String,
-    /// The known issues that explain what is wrong.
+    /// The known issues that explain the mismatches.
     pub known_as: Vec<String>,
 }
 
 impl Report {
-    /// What is right, as Markdown: one thing, or several where the specification leaves room.
+    /// The right results, as Markdown: one, or several if the specification leaves the result open.
     pub(super) fn right(&self) -> Vec<String> {
         let text = |answer: &String| match answer.as_str() {
             "refusal" => "an error".to_owned(),
@@ -231,7 +231,7 @@ impl Report {
         self.expectation.rule
     }
 
-    /// What the runtime at a place did.
+    /// The result of the runtime at a place.
     pub(super) fn seen(&self, place: usize) -> Option<Seen> {
         let judgement = self.judgements.get(place)?;
         let class = self.classes.iter().find(|class| class.runtimes.contains(&judgement.runtime))?;
@@ -254,7 +254,7 @@ impl Report {
 }
 
 impl Ledger {
-    /// The issues that explain what a runtime did wrong in a case; `worst` counts all of it.
+    /// The issues that explain the mismatches of a runtime in a case. All mismatches are counted in `worst`.
     pub fn names(
         &self,
         case: &Case,
@@ -274,14 +274,14 @@ impl Ledger {
     }
 }
 
-/// What a judgement is called where nothing is wrong but what is by design.
+/// The name of a judgement whose mismatches are all by design.
 pub const BY_DESIGN: &str = "by design";
 
 /// The names of known issues, each once.
 #[derive(Debug)]
 pub struct Names {
     pub names: Vec<String>,
-    /// Whether they are all there is, and all of them are by design.
+    /// Whether there are mismatches, and issues that are by design explain all of them.
     pub are_by_design: bool,
 }
 

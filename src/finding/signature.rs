@@ -1,4 +1,4 @@
-//! What tells one defect from another.
+//! Signatures, which distinguish one defect from another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,22 +9,22 @@ use crate::campaign::Trigger;
 use crate::operator::{ANY, Rule};
 use crate::verdict::{Discrepancy, Mismatch};
 
-/// A mismatch, and the features of the minimized case that shows it, or those of them that a person says matter. Values, versions of runtimes, and types or opsets that do
-/// not matter are not in it.
+/// A mismatch, and the features of the minimized case that shows it. A person may keep only the features that matter. A signature
+/// has no values, no versions of runtimes, and no types or opsets that do not matter.
 ///
 /// It is written on one line: `RUNTIME | OPERATOR | DISCREPANCIES | [RULE |] [REACTION |] FEATURES`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Signature {
-    /// The name of the runtime, at whichever version.
+    /// The name of the runtime, without a version.
     pub runtime: String,
-    /// Also `graph` and `any`.
+    /// The name of an operator, `graph` or `any`.
     pub operator: String,
     pub discrepancies: Vec<Discrepancy>,
     pub rule: Option<Rule>,
     /// See [`Mismatch::reaction`].
     pub reaction: String,
-    /// As they are written, a word each: `rank>=2`, `!target-zero`.
+    /// The features as text, one word each: `rank>=2`, `!target-zero`.
     pub features: Vec<String>,
 }
 
@@ -54,12 +54,12 @@ impl Signature {
         }
     }
 
-    /// Whether it is one of a mismatch, with whichever features.
+    /// Whether it is a signature of a mismatch, whatever its features. The operator `any` fits every operator.
     pub fn is_of(&self, mismatch: &Mismatch) -> bool {
         (self.operator == mismatch.operator || self.operator == ANY) && self.is_of_any_operator(mismatch)
     }
 
-    /// The same, whatever the operator.
+    /// The same as [`Signature::is_of`], whatever the operator.
     pub fn is_of_any_operator(&self, mismatch: &Mismatch) -> bool {
         self.runtime == mismatch.runtime_name()
             && (&self.discrepancies, self.rule) == (&mismatch.discrepancies, mismatch.rule)
@@ -87,8 +87,9 @@ impl fmt::Display for Signature {
 impl FromStr for Signature {
     type Err = SignatureError;
 
-    /// What stands between the parts may stand in the reaction too, which has a runtime's own words: three parts come before it,
-    /// and the features after it. It begins with words of [`reaction`](crate::verdict::reaction), so it is not taken for a rule.
+    /// The reaction has a runtime's own words, which may contain the separator of the parts. So the first three parts are read from
+    /// the left, and the features from the right. The reaction begins with words of [`reaction`](crate::verdict::reaction), so it
+    /// is not taken for a rule.
     fn from_str(text: &str) -> Result<Signature, SignatureError> {
         let parts: Vec<&str> = text.splitn(4, BETWEEN_PARTS).collect();
         let [runtime, operator, discrepancies, rest] = parts[..] else {

@@ -1,7 +1,7 @@
-//! The summary of a campaign: what is new, known, fixed and not reached, and what it cost.
+//! The summary of a campaign: the new, known and fixed issues, the cells that were not reached, and the cost.
 //!
-//! All of it but the cost is the same however the cases were divided and merged again, but for what goes wrong in one model
-//! only, which depends on who was together.
+//! It is the same however the cases were divided into shards and merged again, with two exceptions: the cost, and mismatches that
+//! show only when several cases are in one model, since they depend on which cases were put together.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -22,7 +22,7 @@ use crate::operator::{OPERATORS, Rule};
 use crate::percentages::percentages;
 use crate::verdict::Severity;
 
-/// The number of the form that the summary has as JSON; `docs/summary.schema.json` states it.
+/// The number of the JSON format of the summary, which `docs/summary.schema.json` defines.
 const FORMAT: u32 = 6;
 
 /// The results of a campaign, or of several that were merged.
@@ -37,18 +37,18 @@ pub struct Outline<'a> {
     pub new: &'a [&'a Finding],
     /// New kinds of mismatch that there was no time to minimize.
     pub unsorted: &'a [&'a Finding],
-    /// Whether all of it was run and minimized.
+    /// Whether the whole campaign was run and minimized.
     pub is_whole: bool,
     /// How often each variant of a known issue was met, by its id.
     pub met: &'a BTreeMap<&'a str, u64>,
 }
 
-/// The same for people, for programs, and for what shows the results of tests.
+/// The summary, which can be written for people, for programs, and for viewers of test results.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     format: u32,
     program: String,
-    /// Whether all of it was run and minimized.
+    /// Whether the whole campaign was run and minimized.
     complete: bool,
     cases: CasesReport,
     origins: Vec<Origin>,
@@ -58,7 +58,7 @@ pub struct Summary {
     not_minimized: Vec<FindingReport>,
     /// Known issues of these runtimes that show on them.
     known: Vec<KnownReport>,
-    /// Variants of known issues that no longer do.
+    /// Variants of known issues that no longer show.
     fixed: Vec<FixedReport>,
     not_reached: NotReached,
     cost: Cost,
@@ -77,7 +77,7 @@ struct RuntimeReport {
     runtime: String,
     version: String,
     agreed: u64,
-    /// Cases in which nothing is wrong but what it does so by design.
+    /// Cases in which all mismatches are by design.
     by_design: u64,
     tolerated: u64,
     tolerated_for: Vec<Tolerated>,
@@ -86,7 +86,7 @@ struct RuntimeReport {
     left_out: u64,
     wrong: u64,
     unclassified: u64,
-    /// Cells of the coverage of which it answered a case.
+    /// Cells of the coverage in which it answered a case.
     cells_answered: usize,
     /// Its right refusals, by the rule that is broken.
     refusals: Vec<RefusalsReport>,
@@ -105,30 +105,30 @@ struct RefusalsReport {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Tolerated {
-    /// The rule that leaves room, `nan-payload`, `removed-node` or `rewritten-invalid`.
+    /// The rule that leaves the result open, `nan-payload`, `removed-node` or `rewritten-invalid`.
     reason: String,
     count: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct FindingReport {
-    /// Of its files.
+    /// The name of its files.
     pub name: String,
     pub runtime: String,
     pub version: String,
     pub signature: Signature,
     pub severity: Severity,
     pub what: String,
-    /// The sentence of the specification that is at stake, if it is about one.
+    /// The sentence of the rule that the mismatch is about, if there is one, and its source.
     pub rule: Option<String>,
-    /// What the runtime says.
+    /// The message of the runtime.
     pub message: String,
-    /// The stage of optimization and the pass that it takes.
+    /// The stage of optimization and the passes that cause the mismatch.
     pub pass: Option<String>,
     pub case: String,
     /// How many mismatches were minimized to it.
     pub count: u64,
-    /// The known issue that it is, if these were to be ignored.
+    /// The known issue with the same signature, if the campaign ignored known issues.
     pub known_as: Option<String>,
 }
 
@@ -140,7 +140,7 @@ struct KnownReport {
     /// `open`, `by design`, `fixed in VERSION` or `will not be fixed`.
     state: String,
     count: u64,
-    /// Those that show.
+    /// The variants that show.
     variants: Vec<VariantReport>,
 }
 
@@ -154,7 +154,7 @@ struct VariantReport {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct FixedReport {
     id: String,
-    /// Of the known issue.
+    /// The title of the known issue.
     title: String,
     case: String,
 }
@@ -166,18 +166,18 @@ struct NotReached {
     cells: Vec<String>,
 }
 
-/// What was spent, over all campaigns together, in seconds.
+/// The time spent by all campaigns together, in seconds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Cost {
     /// When the campaign ended, in UTC, such as `2026-11-27T09:24:07Z`.
     ended: String,
-    /// From the beginning to the end of the cases.
+    /// The time from the beginning to the end of the cases.
     wall: f64,
-    /// Of the program and of all its processes; `null` where that is not known.
+    /// The CPU time of the program and of all its processes; `null` if it is not known.
     cpu: Option<f64>,
-    /// Of all threads, in each runtime, the way to its process and back included.
+    /// The time of all threads in each runtime, including the way to its process and back.
     runtimes: Vec<Spent>,
-    /// Of all threads, in the program itself.
+    /// The time of all threads in the program itself.
     stages: Vec<Spent>,
 }
 
@@ -192,14 +192,14 @@ fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-/// What is said of a campaign beside the matrix that is made of it.
+/// The facts about a campaign that stand beside its matrix.
 #[derive(Debug, Serialize)]
 pub(super) struct Campaign<'a> {
     ended: &'a str,
     program: &'a str,
     is_whole: bool,
     cases: u64,
-    /// What runs its cases again, if a seed gives them; or else the bounds that they are within.
+    /// The commands that run its cases again, if a seed gives them; or else the bounds of the cases.
     origins: Vec<String>,
 }
 
@@ -227,7 +227,7 @@ impl Summary {
         }
     }
 
-    /// Findings that no known issue explains, and those that there was no time to minimize, each with what they are called.
+    /// Findings that no known issue explains, and those that there was no time to minimize, each list with its name.
     pub(super) fn findings(&self) -> [(&'static str, &[FindingReport]); 2] {
         [("new", &self.new), ("not minimized", &self.not_minimized)]
     }
@@ -247,7 +247,8 @@ impl Summary {
         }
     }
 
-    /// What runs the cases of an origin again on the same runtimes, if a seed gives them; or else the bounds that they are within.
+    /// The command that runs the cases of an origin again on the same runtimes, if a seed gives them; or else the bounds of the
+    /// cases.
     fn origin(&self, origin: &Origin) -> String {
         let value = |key: &str| &origin.source[key];
         let words = |list: &Value| -> Vec<String> {
@@ -297,7 +298,7 @@ impl Summary {
         }
     }
 
-    /// For programs.
+    /// The summary as JSON, for programs.
     ///
     /// # Panics
     /// Never: everything in it can be written as JSON.
@@ -305,7 +306,7 @@ impl Summary {
         serde_json::to_string_pretty(self).expect("a summary can be written as JSON") + "\n"
     }
 
-    /// For people, on one screen. The cost comes last.
+    /// The summary as Markdown, for people, on one screen. The cost comes last.
     ///
     /// # Panics
     /// If the template is damaged.
@@ -323,7 +324,8 @@ impl Summary {
         rendered.expect("the template fits the summary")
     }
 
-    /// For what shows the results of tests: a suite of findings, one of known issues, and one of the cells of the coverage.
+    /// The summary as JUnit XML, for viewers of test results: suites for the campaign itself, findings, known issues, and cells of
+    /// the coverage.
     ///
     /// # Panics
     /// Never: everything in it can be written as XML.
@@ -454,13 +456,13 @@ impl Cost {
     }
 }
 
-/// A text in Markdown that means nothing but itself.
+/// A text in Markdown, with all special characters escaped.
 fn plain(text: &str) -> String {
     let escaped = |c: char| if r"\`*_<>[]|#".contains(c) { vec!['\\', c] } else { vec![c] };
     text.chars().flat_map(escaped).collect()
 }
 
-/// A time in words: to the second, or to a tenth of it where it is short.
+/// A time in words: to the second, or to a tenth of a second if it is less than a minute.
 fn time(seconds: f64) -> String {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if time.as_secs() >= 60 => humantime::format_duration(Duration::from_secs(time.as_secs())).to_string(),
@@ -480,7 +482,7 @@ pub(super) mod tests {
         assert_eq!(plain("a <b> *c* [d] | e_f"), r"a \<b\> \*c\* \[d\] \| e\_f");
     }
 
-    /// More of everything than is shown at once.
+    /// A summary with more of everything than is shown at once.
     pub(in crate::finding) fn full() -> Summary {
         let known = |number| KnownReport {
             id: format!("tract-{number}"),

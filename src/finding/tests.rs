@@ -18,7 +18,7 @@ fn with_faults(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     Ok(vec![runtime::planted::with_faults(faults)?])
 }
 
-/// Flatten swaps its halves, but only of uint8: the same kind of verdict as above, with another trigger.
+/// The fault `swapped_flatten`, but only for uint8: the same kind of mismatch with another trigger.
 fn swapped_on_unsigned(job: &Job, execution: &mut Execution) {
     if job.feeds(0).any(|(_, tensor)| tensor.element_type() == ElementType::Uint8) {
         swapped_flatten(job, execution);
@@ -91,7 +91,7 @@ fn time_that_runs_out_is_not_explained_by_truncation_to_what_is_not_judged() {
     fn takes_all_time(_: &Job, execution: &mut Execution) {
         execution.outcome = Outcome::TimedOut;
     }
-    // 2^60 elements, of which 2^31 - 1 would be left: some machine has the memory for these.
+    // More than 2^60 elements. Cut to 32 bits, the number is 2^31 - 1, and some machines have the memory for these.
     let case: Case = "ConstantOfShape@28 int64[1]{1152921506754330623}".parse().unwrap();
     let mut probe = Probe::new(with_faults(&[takes_all_time]).unwrap());
     let sighting = probe.look(&case, "planted").unwrap();

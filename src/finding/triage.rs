@@ -1,4 +1,4 @@
-//! Triage: telling a new defect from those that are known, and bringing many mismatches down to few findings.
+//! Triage: tells new defects from known ones, and reduces many mismatches to few findings.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,16 +17,16 @@ use crate::verdict::Mismatch;
 #[derive(Clone, Debug, Default)]
 pub struct Triage {
     known: Vec<Trigger>,
-    /// What was seen to lead to a known defect, beside its own trigger.
+    /// Further triggers that were minimized to a known defect, each with the place of the defect in `known`.
     seen: Vec<(Trigger, usize)>,
 }
 
-/// What a mismatch turned out to be.
+/// The defect that a mismatch belongs to.
 #[derive(Debug)]
 pub enum Sorted {
     /// The defect at this place among the known ones.
     Known(usize),
-    /// A new one, which is known from now on: the next place is its own. Its count is 0.
+    /// A new defect. From now on it is known, at the next place. Its count is 0.
     New(Box<Finding>),
 }
 
@@ -35,8 +35,8 @@ impl Triage {
         Triage { known, seen: Vec::new() }
     }
 
-    /// Sorts the mismatch of a case. One whose features hold the trigger of a known defect is that defect; any other is
-    /// minimized, and then looked at again.
+    /// Sorts the mismatch of a case. If a trigger of a known defect explains it, it is that defect. If not, the case is
+    /// minimized, and the minimized case is compared with the known defects.
     pub fn sort(&mut self, case: &Case, mismatch: &Mismatch, features: &Features, probe: &mut Probe) -> Sorted {
         let place = self.seen.iter().find(|(trigger, _)| trigger.explains(mismatch, features)).map(|(_, place)| *place);
         if let Some(place) = place.or_else(|| self.explaining(mismatch, features)) {
@@ -72,24 +72,24 @@ impl Triage {
     }
 }
 
-/// What groups of mismatches were brought down to, the most severe first.
+/// The findings of a triage, the most severe first.
 #[derive(Debug, Default)]
 pub struct Triaged {
     pub findings: Vec<Finding>,
-    /// Mismatches for which there was no time, each with its simplest case as it was drawn.
+    /// Mismatches that there was no time to minimize, each with its simplest case as it was drawn.
     pub unsorted: Vec<Finding>,
 }
 
-/// How long the extent of a finding is measured whose cases end a process, or take all of their time.
+/// The time limit for measuring the extent of a finding whose cases end a process or take all of their time.
 const COSTLY: Duration = Duration::from_secs(2);
 
-/// How long it takes to minimize the first groups of a mismatch, as a rule, and each of the others: of one node, most are like
-/// one that was minimized before.
+/// The usual time to minimize: `FIRST` for each mismatch, and `OTHER` or `OTHER_GRAPH` for each of its groups. Most groups of cases
+/// of one node take little time, since they are like one that was minimized before.
 const FIRST: Duration = Duration::from_millis(100);
 const OTHER: Duration = Duration::from_millis(4);
 const OTHER_GRAPH: Duration = Duration::from_millis(250);
 
-/// How long it will take to minimize groups of mismatches on so many threads, where a job may take so long.
+/// Estimates the time to minimize groups of mismatches on `threads` threads. `limit` is the time limit of a job.
 pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
     let mut mismatches: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
     mismatches.dedup();
@@ -103,10 +103,10 @@ pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: u
         + (2 * limit).saturating_mul(rounds(costly))
 }
 
-/// Brings groups of mismatches down to findings; `progress` hears how many groups are done.
+/// Reduces groups of mismatches to findings. `progress` gets the number of groups that are done, and the number of all groups.
 ///
-/// Those of one mismatch are taken in order, the ones with the fewest features first. The result does not depend on the
-/// number of threads, unless it is to stop.
+/// The groups of one mismatch are taken in order, those with the fewest features first. The result does not depend on the number
+/// of threads, unless the triage is stopped.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -121,8 +121,8 @@ pub fn triage(
     for ((mismatch, features), group) in groups {
         mismatches.entry(mismatch).or_default().push((features, group));
     }
-    // The longest work first, so that no thread is left alone with it; but what ends a process, or takes all of its time, last, so
-    // that it does not take the time of the others.
+    // Threads take work from the end. The longest work comes first, so that no thread is left alone with it. Mismatches that end a
+    // process, or take all of its time, come last, so that they do not take the time of the others.
     let mut work: Vec<_> = mismatches.into_iter().collect();
     work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
     let threads = threads.min(work.len());
@@ -153,10 +153,10 @@ pub fn triage(
     Ok(whole)
 }
 
-/// The findings, without those that another explains: mismatches of graphs may come down to one of another kind, and to one that
-/// is found later.
+/// Merges findings that another finding explains into that one. A mismatch of a graph may be minimized to one of another kind,
+/// which may also be found later.
 fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
-    // In an order that does not depend on which thread found what.
+    // This order does not depend on which thread found which finding.
     findings.sort_by_cached_key(|Finding { trigger, case, executions, .. }| {
         let text = case.to_string();
         (trigger.features.weight(), trigger.clone(), text.len(), text, *executions)
@@ -171,7 +171,7 @@ fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
     apart
 }
 
-/// Adds the findings among the groups of one mismatch.
+/// Sorts the groups of one mismatch, and adds their findings to `triaged`.
 fn triage_one(
     mismatch: &Mismatch,
     mut groups: Vec<(&Features, &Group)>,
@@ -186,7 +186,7 @@ fn triage_one(
     for (features, group) in rest.by_ref() {
         let sorted = if probe.is_stopped() { None } else { Some(triage.sort(&group.case, mismatch, features, probe)) };
         match sorted {
-            // What was found out on the way to a stop means nothing.
+            // The result of a probe that was stopped means nothing.
             _ if probe.is_stopped() => {
                 let trigger = Trigger::new(mismatch.clone(), features.clone());
                 let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();

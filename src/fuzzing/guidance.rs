@@ -1,5 +1,5 @@
-//! What a fuzzer cannot see of a prebuilt library: how it reacts. Each new reaction is shown to libFuzzer as if it were a
-//! new branch, so that it keeps the case that led there.
+//! Shows libFuzzer how a prebuilt library reacts, which it cannot see itself. Each new reaction is shown as if it were a new
+//! branch, so that libFuzzer keeps the case that led to it.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,11 +11,11 @@ use crate::operator::Expectation;
 use crate::runtime::{Execution, Outcome};
 use crate::verdict::{Discrepancy, Judgement, reaction};
 
-/// Counters, each one byte: enough that some thousands of reactions hardly ever share one.
+/// The number of counters, of one byte each. It is large enough that some thousands of reactions rarely share a counter.
 const COUNTERS: usize = 1 << 15;
 
-/// libFuzzer reads these beside its own after each run, and sets them to 0 before it. Nothing else reads them, so without
-/// `used` they would be optimized away.
+/// libFuzzer reads these counters after each run, as it does its own, and sets them to 0 before it. Nothing else reads them,
+/// so without `used` they would be optimized away.
 #[repr(align(64))]
 struct Counters([AtomicU8; COUNTERS]);
 
@@ -23,14 +23,14 @@ struct Counters([AtomicU8; COUNTERS]);
 #[used]
 static EXTRA_COUNTERS: Counters = Counters([const { AtomicU8::new(0) }; COUNTERS]);
 
-/// A number for everything that a case was seen to do.
+/// Hashes of the results of a case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observation {
     /// The outcomes of all runtimes together.
     pub(super) outcomes: u64,
     /// Operator version and element type.
     pub(super) cell: u64,
-    /// Whatever else is worth keeping a case for.
+    /// Other results that are worth keeping a case for.
     others: Vec<u64>,
 }
 
@@ -58,7 +58,7 @@ impl Observation {
         }
     }
 
-    /// Shows it to libFuzzer.
+    /// Shows the results to libFuzzer.
     pub(super) fn show(&self) {
         for &number in [self.outcomes, self.cell].iter().chain(&self.others) {
             let index = usize::try_from(number % COUNTERS as u64).unwrap_or(0);
@@ -67,11 +67,11 @@ impl Observation {
     }
 }
 
-/// What a runtime did, without values: the kind of outcome, the neutral class of an error, the rank and the kinds of dims
-/// of an answer.
+/// The reaction of a runtime, without values: the kind of outcome, the neutral class of an error, the rank and the kinds of
+/// dims of an answer.
 fn react(execution: &Execution) -> impl Hash + use<> {
     let outcome = &execution.outcome;
-    // The words of every other outcome say it all.
+    // The words for every other outcome already name its stage, if it has one.
     let stage = match outcome {
         Outcome::Refused { stage, .. } => Some(*stage),
         _ => None,
@@ -90,7 +90,7 @@ fn react(execution: &Execution) -> impl Hash + use<> {
     (reaction(outcome), stage, shapes.collect::<Vec<(usize, Vec<Size>)>>())
 }
 
-/// Whether it agrees, and if not, in what it differs.
+/// The kind of a judgement, and the discrepancies if it is wrong.
 fn verdict(judgement: &Judgement) -> (u8, &[Discrepancy]) {
     match judgement {
         Judgement::Agrees => (0, &[]),
@@ -100,14 +100,14 @@ fn verdict(judgement: &Judgement) -> (u8, &[Discrepancy]) {
     }
 }
 
-/// The same number for the same value, as long as the program is the same.
+/// A hash of a value, which is the same as long as the program is the same.
 fn number(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What a run has seen so far.
+/// The distinct results that a run has seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub(super) outcomes: HashSet<u64>,

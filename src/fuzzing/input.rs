@@ -1,4 +1,5 @@
-//! The corpus is text: each input is a case in its notation, so a file in it can be read, and survives a new generator.
+//! The corpus is text: each input is a case in its notation. So people can read its files, and a new generator does not make
+//! them invalid.
 
 use std::fmt;
 use std::str;
@@ -20,7 +21,7 @@ impl Input {
     }
 }
 
-/// What `cargo fuzz fmt` shows: the command that runs the case.
+/// `cargo fuzz fmt` shows the command that runs the case.
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&reproduce(&self.0.to_string()))
@@ -45,7 +46,7 @@ fn generator(target: &str) -> Generator {
     if own.is_empty() { Generator::default() } else { Generator::new(own) }
 }
 
-/// A case of the target, drawn.
+/// Draws a case of the target.
 fn drawn(generator: &Generator, target: &str, seed: u32) -> Case {
     let generated = match target {
         GRAPH => generator.graph_case(seed.into(), 0, 2..=6),
@@ -54,19 +55,19 @@ fn drawn(generator: &Generator, target: &str, seed: u32) -> Case {
     generated.case
 }
 
-/// The case that bytes are, if it is one of the target. Those of one node are no graphs, whatever is changed in them; but where
-/// the operator is another, a mutation makes it one of the target.
+/// Reads a case that can be mutated into one of the target. A case of one node never becomes a graph, whatever is changed in
+/// it. A case of another operator becomes a case of the target by mutation.
 fn of_target(target: &str, bytes: &[u8]) -> Option<Case> {
     read(bytes).filter(|case| target != GRAPH || takes(target, case))
 }
 
-/// Mutates the input in the first `size` bytes of `data`, and gives the new size, at most `max_size`. It is total: from
-/// bytes that are no case it draws one.
+/// Mutates the input in the first `size` bytes of `data`, and gives the new size, at most `max_size`. If the bytes are no
+/// case, it draws one.
 pub fn mutate(target: &str, data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let generator = generator(target);
     let case = of_target(target, &data[..size.min(data.len())]);
     let mutated = match &case {
-        // It is to shrink.
+        // libFuzzer asks for a smaller input.
         Some(case) if max_size < size => generator.simplify(case, seed.into()),
         Some(case) => generator.mutate(case, seed.into()),
         None => drawn(&generator, target, seed),
@@ -74,7 +75,7 @@ pub fn mutate(target: &str, data: &mut [u8], size: usize, max_size: usize, seed:
     write(&generator, mutated, data, max_size, seed)
 }
 
-/// Writes a case made of parts of two to `out`, and gives its size. Where one is no case, the other is mutated.
+/// Writes a case made of parts of two cases to `out`, and gives its size. If one input is no case, the other is mutated.
 pub fn cross_over(target: &str, first: &[u8], second: &[u8], out: &mut [u8], seed: u32) -> usize {
     let generator = generator(target);
     let crossed = match (of_target(target, first), of_target(target, second)) {
@@ -86,7 +87,7 @@ pub fn cross_over(target: &str, first: &[u8], second: &[u8], out: &mut [u8], see
     write(&generator, crossed, out, max_size, seed)
 }
 
-/// Writes a case, simplified until it fits; 0 bytes if none does.
+/// Writes a case, simplified until it fits, and gives its size. The size is 0 if none fits.
 fn write(generator: &Generator, case: Case, data: &mut [u8], max_size: usize, seed: u32) -> usize {
     let room = max_size.min(data.len());
     let mut case = case;
@@ -121,7 +122,7 @@ mod tests {
             let max_size = [0, 5, 20, 60, 512][seed as usize % 5];
             let new_size = mutate("any", &mut data, size, max_size, seed);
             assert!(new_size <= max_size);
-            // There may be no room for any case.
+            // The room may be too small for any case.
             assert_eq!(read(&data[..new_size]).is_some(), new_size > 0);
             assert!(new_size > 0 || max_size < 512, "there is room for a case");
         }

@@ -1,6 +1,6 @@
 //! What the fuzz targets call: a case from bytes, its mutation, its execution, and what to do about a finding.
 //!
-//! libFuzzer works on one thread of one process, and so does this: the runtimes are opened once and in this process.
+//! libFuzzer works on one thread of one process, and so does this module. The runtimes are opened once, in this process.
 
 mod guidance;
 mod input;
@@ -29,18 +29,18 @@ use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
 use guidance::{Observation, Seen};
 
-/// A fuzz target at work.
+/// A running fuzz target.
 struct Fuzzer {
-    /// Such as `reshape`; `any` is every operator, and `graph` cases of several nodes.
+    /// The name of the target, such as `reshape`. `any` takes every operator, and `graph` takes cases of several nodes.
     target: &'static str,
     settings: Settings,
     runtimes: Vec<Box<dyn Runtime>>,
     ids: Vec<RuntimeId>,
     probe: Probe,
     triage: Triage,
-    /// What is known to end a process, or to take all of its time: this one has no other to run such a case in.
+    /// Known defects that end a process or take all of its time. There is no other process for such a case, so it is not run.
     costly: Quarantine,
-    /// The findings to look for, if it is not all.
+    /// The findings to look for; `None` for all.
     wanted: Option<BTreeSet<Signature>>,
     log: Option<Log>,
     in_runtimes: Rc<Cell<Duration>>,
@@ -50,11 +50,11 @@ thread_local! {
     static FUZZER: RefCell<Option<Fuzzer>> = const { RefCell::new(None) };
 }
 
-/// Whether this is built with debug assertions, as `cargo fuzz` does without `-O`, and with it the runtimes that are linked
-/// in. Then a panic may come from an assertion that the runtime is not shipped with, so a panic is no finding.
+/// Whether this program and the runtimes that are linked into it are built with debug assertions, as `cargo fuzz` does
+/// without `-O`. Then a panic may come from an assertion that a released runtime does not have, so a panic is no finding.
 const ASSERTING: bool = cfg!(debug_assertions);
 
-/// Opens the runtimes for a target. What stands in the way is said, and ends the process with status 2.
+/// Opens the runtimes for a target. An error is printed, and ends the process with status 2.
 pub fn start(target: &'static str) {
     // SAFETY: libFuzzer calls this before it starts a thread.
     unsafe { runtime::prepare_environment() };
@@ -72,13 +72,13 @@ pub fn start(target: &'static str) {
     }
 }
 
-/// Runs a case. `false` if it is none of the target's, which the corpus need not keep.
+/// Runs a case. Returns `false` if the target does not take the case, so that the corpus need not keep it.
 ///
-/// A new finding is printed and ends the process, so that libFuzzer keeps the input; or it is saved, if the settings say
-/// to go on.
+/// A new finding is printed and ends the process, so that libFuzzer keeps the input. If the settings say to go on, the
+/// finding is saved instead.
 ///
 /// # Panics
-/// Before [`start`].
+/// If [`start`] was not called before.
 pub fn run(input: &Input) -> bool {
     FUZZER.with(|cell| {
         let mut fuzzer = cell.borrow_mut();
@@ -148,7 +148,7 @@ impl Fuzzer {
         found
     }
 
-    /// Says what was found and how to go on, and then either ends the process or saves the finding.
+    /// Saves the finding, or else prints it with the commands to go on and ends the process.
     fn report(&mut self, finding: &Finding) {
         if let Some(log) = &mut self.log {
             log.found(finding);
@@ -157,7 +157,7 @@ impl Fuzzer {
         let saved = self.settings.save_to.as_ref().map(|folder| finding.save(folder, &mut self.runtimes));
         match saved {
             Some(Ok(path)) => eprintln!("Saved {}", path.display()),
-            // One that cannot be saved must not be lost.
+            // A finding that cannot be saved must not be lost.
             Some(Err(error)) => {
                 eprintln!("{text}\nerror: {error}");
                 process::abort();
@@ -170,8 +170,8 @@ impl Fuzzer {
     }
 }
 
-/// The case that libFuzzer is minimizing in this process, as its arguments say. Any crash will do for libFuzzer, so it would
-/// slide from one finding into another.
+/// The case that libFuzzer is minimizing in this process, according to its arguments. libFuzzer accepts any crash, so it
+/// would slide from one finding into another.
 fn under_minimization(arguments: impl Iterator<Item = String>) -> Option<Case> {
     let (flags, files): (Vec<String>, Vec<String>) = arguments.skip(1).partition(|argument| argument.starts_with('-'));
     let is_step = flags.iter().any(|flag| flag == "-minimize_crash_internal_step=1");
@@ -179,7 +179,7 @@ fn under_minimization(arguments: impl Iterator<Item = String>) -> Option<Case> {
     input::read(&fs::read(file).ok()?)
 }
 
-/// The new findings that a case shows.
+/// The signatures of the new findings that a case shows.
 fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<Signature> {
     let mismatches = probe.mismatches(case);
     let sorted = mismatches.iter().map(|(mismatch, shown)| triage.sort(shown, mismatch, &Features::of(shown), probe));
@@ -190,7 +190,7 @@ fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<S
     new.collect()
 }
 
-/// What a finding is, its minimized case on every runtime, and the commands that reproduce and save it.
+/// Describes a finding: its mismatch, its minimized case on every runtime, and the commands that reproduce and save it.
 fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
     let mut text = Vec::new();
     let case = finding.case.to_string();
@@ -205,7 +205,7 @@ fn describe(finding: &Finding, runtimes: &mut [Box<dyn Runtime>]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Whether a case is one of the target.
+/// Whether a case belongs to the target.
 fn takes(target: &str, case: &Case) -> bool {
     if target == GRAPH {
         return case.nodes.len() > 1;
@@ -213,9 +213,9 @@ fn takes(target: &str, case: &Case) -> bool {
     target == ANY || case.nodes.iter().all(|node| node.operator.name.eq_ignore_ascii_case(target))
 }
 
-/// Whether a node takes a computed parameter, which may have as many entries as another asks for elements. onnxruntime infers
-/// a dim for each while it loads the model, before it sees that there are not so many, and so takes gigabytes. In a campaign
-/// it does so in a process of its own.
+/// Whether a node takes a computed parameter that may have a vast number of entries, because another parameter asks for as
+/// many elements. onnxruntime infers a dim for each entry while it loads the model, before it sees that there are fewer, and
+/// so takes gigabytes. In a campaign it does so in a process of its own.
 fn may_ask_for_a_vast_rank(case: &Case) -> bool {
     let takes_computed = |(place, node): (usize, &Node)| {
         (0..node.inputs.len()).any(|input| case.is_parameter(place, input) && node.is_computed(input))
@@ -228,7 +228,7 @@ fn may_ask_for_a_vast_rank(case: &Case) -> bool {
         && case.sources.iter().filter_map(Operand::int64s).map(elements).any(|elements| elements > MOST_DIMS)
 }
 
-/// A shape of so many dims is inferred in no time.
+/// A shape of this many dims is inferred in no time.
 const MOST_DIMS: u64 = 1 << 16;
 
 /// The target of every operator.
@@ -243,7 +243,7 @@ pub fn targets() -> Vec<String> {
     operators.chain([ANY, GRAPH].map(str::to_owned)).collect()
 }
 
-/// Opens runtimes, and the one with a planted fault if there is to be one.
+/// Opens runtimes, and the one with a planted fault if `CROSSCHECK_PLANTED` names one.
 fn open(rows: &[Row]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
     #[cfg_attr(not(feature = "planted"), expect(unused_mut, reason = "only a planted fault is added"))]
     let mut runtimes = runtime::open(rows)?;
@@ -254,7 +254,7 @@ fn open(rows: &[Row]) -> anyhow::Result<Vec<Box<dyn Runtime>>> {
     Ok(runtimes)
 }
 
-/// A runtime of which it is known how long it took.
+/// A runtime with the total time of its executions.
 struct Timed {
     runtime: Box<dyn Runtime>,
     total: Rc<Cell<Duration>>,
@@ -272,7 +272,7 @@ impl Runtime for Timed {
     }
 }
 
-/// A file that says how a run goes on: a line every few seconds, and one for each finding.
+/// A file that logs the progress of a run: a line every few seconds, and one for each finding.
 struct Log {
     file: File,
     started: Instant,
@@ -311,7 +311,7 @@ impl Log {
 
     fn line(&mut self, what: &str) {
         let line = format!("{:.1} s, {} cases: {what}\n", self.started.elapsed().as_secs_f64(), self.cases);
-        // A log that cannot be written is no reason to stop, but not to be silent either.
+        // A log that cannot be written does not stop the run, but the error is reported.
         if let Err(error) = self.file.write_all(line.as_bytes()) {
             let _ = writeln!(io::stderr(), "the log cannot be written: {error}");
         }

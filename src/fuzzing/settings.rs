@@ -3,22 +3,22 @@
 use std::env;
 use std::path::PathBuf;
 
-/// What the environment asks of a target.
+/// The settings of a target, from the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Runtimes to use, as for `crosscheck run --runtimes`.
     pub runtimes: Option<String>,
     /// The folder to save findings to, if the run is to go on past them.
     pub save_to: Option<PathBuf>,
-    /// Whether what known issues explain is a finding too.
+    /// Whether mismatches that known issues explain are findings too.
     pub ignore_known: bool,
     /// Whether libFuzzer is shown how the runtimes react.
     pub guidance: bool,
-    /// A file for lines that say how the run goes on.
+    /// A file for a log of the run.
     pub log: Option<PathBuf>,
 }
 
-/// Every variable that is read, with what it does.
+/// Every variable that is read, with its effect.
 pub const SETTINGS: &[(&str, &str)] = &[
     ("CROSSCHECK_RUNTIMES", "runtimes to use, such as `onnxruntime,tract/optimized`"),
     ("CROSSCHECK_SAVE_TO", "a folder: go on past findings, and save them there as a campaign does"),
@@ -27,7 +27,7 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ("CROSSCHECK_LOG", "a file: say there how the run goes on"),
 ];
 
-/// What is wrong with the settings.
+/// An error in the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     #[error("{name} is `{value}`: it can be 0 or 1")]

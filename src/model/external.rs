@@ -9,11 +9,11 @@ use super::proto::{AttributeProto, EXTERNAL, GraphProto, ModelProto, StringStrin
 /// Where the elements of a tensor are, as the keys `location`, `offset` and `length` of `TensorProto.external_data` say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Below the model's folder.
+    /// The path below the model's folder.
     pub file: PathBuf,
     /// In bytes.
     pub offset: u64,
-    /// In bytes; up to the end of the file where it is not said.
+    /// In bytes; `None` stands for up to the end of the file.
     pub length: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ pub fn place(tensor: &TensorProto) -> Result<Option<Place>, String> {
     Ok(Some(Place { file, offset: number("offset")?.unwrap_or(0), length: number("length")? }))
 }
 
-/// Says that the elements of a tensor are at a place.
+/// Makes a tensor refer to a place for its elements.
 pub fn refer(tensor: &mut TensorProto, place: &Place) {
     let entry = |key: &str, value: String| StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) };
     tensor.raw_data = None;
@@ -53,10 +53,10 @@ pub fn refer(tensor: &mut TensorProto, place: &Place) {
 }
 
 impl Place {
-    /// The bytes there.
+    /// Reads the bytes at this place.
     ///
     /// # Errors
-    /// If the file below this folder cannot be read, or ends before.
+    /// If the file below this folder cannot be read or is too short.
     pub fn read(&self, folder: &Path) -> io::Result<Vec<u8>> {
         let path = folder.join(&self.file);
         let failed = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
@@ -74,10 +74,11 @@ impl Place {
     }
 }
 
-/// Every tensor of a model but those of its functions: initializers and attributes, in graphs within nodes too.
+/// Calls a function on every tensor of a model except those of its functions: initializers and attributes, in graphs within nodes
+/// too.
 ///
 /// # Errors
-/// The first of what is done with one of them.
+/// The first error of the function.
 pub fn for_each_tensor<E>(
     model: &mut ModelProto,
     mut each: impl FnMut(&mut TensorProto) -> Result<(), E>,
@@ -94,10 +95,10 @@ fn of_graph<E>(graph: &mut GraphProto, each: &mut dyn FnMut(&mut TensorProto) ->
     Ok(())
 }
 
-/// Puts the elements that are in other files into the model. `folder` is the model's.
+/// Reads elements from other files into the model. `folder` is the model's folder.
 ///
 /// # Errors
-/// If an entry cannot be read, or a file.
+/// If an entry or a file cannot be read.
 pub fn inline(model: &mut ModelProto, folder: &Path) -> io::Result<()> {
     for_each_tensor(model, |tensor| {
         let place = place(tensor).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;

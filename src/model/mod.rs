@@ -39,7 +39,7 @@ impl<T: Into<Arc<[u8]>>> From<T> for Serialized {
 }
 
 impl Serialized {
-    /// The bytes, those of a file read.
+    /// The bytes. A file is read.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -50,10 +50,10 @@ impl Serialized {
         }
     }
 
-    /// The bytes of a model that needs no other file.
+    /// The bytes of the model with the elements that are in other files.
     ///
     /// # Errors
-    /// If a file cannot be read, or is none of a model.
+    /// If a file cannot be read, or is no model.
     pub fn self_contained(&self) -> io::Result<Cow<'_, [u8]>> {
         match self {
             Serialized::Bytes(_) => self.bytes(),
@@ -73,7 +73,7 @@ impl Serialized {
         Ok(model)
     }
 
-    /// The model.
+    /// The model, without elements in other files.
     ///
     /// # Errors
     /// If the file cannot be read, or the bytes are no `ModelProto`.
@@ -90,7 +90,7 @@ impl Serialized {
     }
 }
 
-/// What a runtime is given: a serialized model, which it loads once, and what it then runs it with.
+/// A job for a runtime: a serialized model, which is loaded once, and the feeds of each run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     pub model: Serialized,
@@ -107,19 +107,19 @@ impl Job {
         Job { model: model.into(), inputs, runs: vec![tensors] }
     }
 
-    /// What a run feeds, by name of the graph input.
+    /// The feeds of a run, by the name of the graph input.
     pub fn feeds(&self, run: usize) -> impl Iterator<Item = (&str, &Tensor)> {
         self.inputs.iter().map(|name| &**name).zip(&self.runs[run])
     }
 
-    /// The job that has but one of the runs.
+    /// The job with only one of the runs.
     #[must_use]
     pub fn only(&self, run: usize) -> Job {
         Job { model: self.model.clone(), inputs: self.inputs.clone(), runs: vec![self.runs[run].clone()] }
     }
 }
 
-/// The IR version that was new at an opset.
+/// The newest IR version at the release of an opset.
 pub fn usual_ir(opset: u8) -> u8 {
     /// The first opset of each IR version from 4 on.
     const FIRST_OPSETS: [(u8, u8); 11] =
@@ -127,7 +127,7 @@ pub fn usual_ir(opset: u8) -> u8 {
     FIRST_OPSETS.iter().rev().find(|(first, _)| *first <= opset).map_or(3, |(_, ir)| *ir)
 }
 
-/// What all parts of one model have in common.
+/// The versions that all parts of one model share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Versions {
     pub opset: u8,
@@ -142,13 +142,13 @@ impl Versions {
     }
 }
 
-/// A case as a part of a model: its nodes and all that belongs to it, serialized once for every model that it is put into.
+/// A case as a part of a model: its nodes and all that belongs to them, serialized once for all models that contain it.
 #[derive(Clone, Debug)]
 pub struct Part {
     versions: Versions,
-    /// Fields of a `GraphProto`, all of them repeated ones, so that those of many parts follow each other.
+    /// Fields of a `GraphProto`. All of them are repeated fields, so that those of many parts can follow each other.
     graph: Vec<u8>,
-    /// The graph inputs to feed, and the place of the source that each of them is.
+    /// The graph inputs to feed, each with the place of its source.
     inputs: Vec<(Arc<str>, usize)>,
 }
 
@@ -161,7 +161,7 @@ pub fn job(case: &Case, tensors: &[Tensor]) -> Job {
     Job { model: join(&[&part]).into(), inputs: part.inputs().collect(), runs }
 }
 
-/// One model with a node for each part, all independent of each other; its outputs are in the order of the parts.
+/// One model of all parts, which are independent of each other. Its outputs are in the order of the parts.
 ///
 /// # Panics
 /// If there is no part, or parts differ in their versions.
@@ -275,12 +275,12 @@ impl Part {
         self.inputs.iter().map(|(name, _)| Arc::clone(name))
     }
 
-    /// What these are fed if the tensors of the sources are these.
+    /// The feeds of these inputs, from the tensors of the sources.
     pub fn feeds(&self, tensors: &[Tensor]) -> impl Iterator<Item = Tensor> {
         self.inputs.iter().map(|(_, place)| tensors[*place].clone())
     }
 
-    /// Whether it is the part of another case too: the two are the same model.
+    /// Whether two parts are the same model.
     pub fn is_same_as(&self, other: &Part) -> bool {
         (self.versions, &self.graph) == (other.versions, &other.graph)
     }
@@ -289,18 +289,18 @@ impl Part {
 /// The names of the values of a case.
 struct Names {
     sources: Vec<String>,
-    /// Of the outputs of each node.
+    /// The names of the outputs of each node.
     nodes: Vec<Vec<String>>,
 }
 
 impl Names {
-    /// In a case of one node, a source has the name of its input, as the operator gives it.
+    /// The names of the values. In a case of one node, a source has the operator's name for the input.
     fn of(case: &Case, prefix: &str) -> Names {
         if let [node] = &case.nodes[..] {
             let spec = |index: usize| case.version(0).and_then(|version| version.input(index));
             let name = |place: usize| {
                 let index = node.inputs.iter().position(|input| *input == Some(Value::Source(place)));
-                // What the node does not take has a name that no input has.
+                // A source that the node does not take has a name that no input has.
                 let Some(index) = index else { return format!("{prefix}source{place}") };
                 match spec(index) {
                     None => format!("{prefix}input_{index}"),
@@ -330,13 +330,13 @@ impl Names {
     }
 }
 
-/// The names of so many outputs of a node: the first has the name of the node.
+/// The names of `count` outputs of a node. The first one has the name of the node.
 fn outputs(node: String, count: usize) -> Vec<String> {
     let others: Vec<String> = (1..count).map(|output| format!("{node}_{output}")).collect();
     [node].into_iter().chain(others).collect()
 }
 
-/// The dims of a value that a node gives, as far as they are known, as they are declared.
+/// The declaration of the dims of a value; `None` stands for an unknown dim.
 fn declared_shape(name: &str, dims: &[Option<i64>], declares: Declares) -> TensorShapeProto {
     let dim = |(axis, dim): (usize, &Option<i64>)| {
         let value = match (declares, dim) {
@@ -390,7 +390,7 @@ fn attribute(attribute: &Attribute) -> AttributeProto {
 /// An attribute read back; `None` if it is of a kind that no case has.
 pub fn read_attribute(proto: &AttributeProto) -> Option<Attribute> {
     let value = match proto.r#type? {
-        // A kind without its value is the default of that kind.
+        // A missing value is the default of its kind.
         attribute_type::INT => AttributeValue::Int(proto.i.unwrap_or(0)),
         attribute_type::INTS => AttributeValue::Ints(proto.ints.clone()),
         attribute_type::FLOAT => AttributeValue::Float(proto.f.unwrap_or(0.0).to_bits()),
@@ -412,7 +412,7 @@ fn value_info(name: &str, element_type: ElementType, shape: Option<TensorShapePr
     }
 }
 
-/// The symbols of a part: dims that are declared as shared have one symbol for one size.
+/// The symbols of a part. Dims that are declared as shared have one symbol for each size.
 struct Symbols<'a> {
     prefix: &'a str,
     by_size: HashMap<i64, String>,

@@ -1,8 +1,7 @@
 //! The messages of the ONNX protobuf format that this project reads and writes.
 //!
-//! Written with proto2 presence, as ONNX's own schema is: a field that was set to 0 goes on the wire, so that `end = 0`
-//! is not read as "no end". What nothing here looks into stays as the bytes of its message, so that a model is written as it
-//! was read.
+//! The messages have proto2 presence, as in ONNX's own schema: a field that was set to 0 is written, so that `end = 0` is not
+//! read as "no end". Messages that this project does not look into are kept as bytes, so that a model is written as it was read.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};
@@ -62,7 +61,7 @@ pub struct GraphProto {
     pub value_info: Vec<ValueInfoProto>,
     #[prost(bytes = "vec", repeated, tag = "14")]
     pub quantization_annotation: Vec<Vec<u8>>,
-    /// `SparseTensorProto`s: only whether there are any is of interest.
+    /// `SparseTensorProto`s. Only their presence matters.
     #[prost(bytes = "vec", repeated, tag = "15")]
     pub sparse_initializer: Vec<Vec<u8>>,
     #[prost(bytes = "vec", repeated, tag = "16")]
@@ -161,7 +160,7 @@ pub struct TensorProto {
     pub int64_data: Vec<i64>,
     #[prost(string, optional, tag = "8")]
     pub name: Option<String>,
-    /// A part of the bytes that the message was read from, which are not copied if they are [`Bytes`].
+    /// A slice of the bytes that the message was read from. It is not copied if these are [`Bytes`].
     #[prost(bytes = "bytes", optional, tag = "9")]
     pub raw_data: Option<Bytes>,
     #[prost(double, repeated, tag = "10")]
@@ -186,7 +185,7 @@ pub struct StringStringEntryProto {
     pub value: Option<String>,
 }
 
-/// The number of `TensorProto.DataLocation` that says that the elements are in another file.
+/// The number of `TensorProto.DataLocation` for elements in another file.
 pub const EXTERNAL: i32 = 1;
 
 #[derive(Clone, PartialEq, Eq, Message)]

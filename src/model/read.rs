@@ -1,8 +1,8 @@
-//! The case that a model is, where it is one: the way back from a model that was not made of a case.
+//! Reads a model as a case, if it is one. The model need not have been made from a case.
 //!
-//! Some of a model has no place in a case, and is not read: its IR version, its names, symbols but for which of them are the
-//! same one, dims that are declared some as numbers and some not (they are read as symbols), and the default of a graph input
-//! that is fed.
+//! A case has no place for some parts of a model, which are not read: its IR version, its names, the names of symbols (only which
+//! of them are the same), dims that are declared some as numbers and some not (they are read as symbols), and the default of a
+//! graph input that is fed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,20 +17,20 @@ use crate::case::{
 use crate::operator::{NEWEST_OPSET, Operator, Role};
 use crate::tensor::{ElementType, Tensor};
 
-/// A model that is a case.
+/// A case that was read from a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Its sources are in the order in which nodes take them. Large data is replaced: see [`contents`].
     pub case: Case,
-    /// What the sources hold in the first run of the job.
+    /// The tensors of the sources in the first run of the job.
     pub tensors: Vec<Tensor>,
 }
 
-/// The case that a job is: its model, which has 1 to [`MAX_NODES`] nodes beside Constant nodes, all of operators that are
-/// implemented in-house, and what the first run feeds.
+/// The case of a job: its model and the feeds of its first run. The model must have 1 to [`MAX_NODES`] nodes beside Constant
+/// nodes, all of operators that are implemented in-house.
 ///
 /// # Errors
-/// Why there is no such case.
+/// Why the job is no case.
 pub fn case(job: &Job) -> Result<Reading, String> {
     let model = job.model.decode().map_err(|error| format!("not a model: {error}"))?;
     let opset = model.opset_import.iter().find(|import| import.domain.as_deref().unwrap_or("").is_empty());
@@ -43,14 +43,14 @@ pub fn case(job: &Job) -> Result<Reading, String> {
     reader.finish(opset)
 }
 
-/// A tensor that the graph has and no node has taken yet.
+/// A tensor of the graph that no node has taken yet.
 struct Given<'a> {
     name: &'a str,
     tensor: Tensor,
     wiring: Wiring,
 }
 
-/// A graph as far as it is read.
+/// The parts of a graph that have been read.
 struct Reader<'a> {
     graph: &'a GraphProto,
     given: Vec<Given<'a>>,
@@ -61,7 +61,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A graph of an IR version, before its first node is read.
+    /// The state before the first node is read.
     fn new(graph: &'a GraphProto, ir: i64, job: &'a Job) -> Result<Reader<'a>, String> {
         if !graph.sparse_initializer.is_empty() {
             return Err("it has a sparse initializer".to_owned());
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The value of a name, which is a source from now on if it was given.
+    /// The value of a name. A given tensor becomes a source here.
     fn value(&mut self, name: &'a str) -> Result<Value, String> {
         if let Some(value) = self.values.get(name) {
             return Ok(*value);
@@ -198,8 +198,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Checks what the graph declares of the outputs of nodes: a case declares what is true. Where a `value_info` has no dims though
-/// they are known, the output is read as hidden.
+/// Checks the graph's declarations of the outputs of nodes, which in a case are true. If a `value_info` has no dims though they
+/// are known, the output is read as hidden.
 fn check_declarations(
     case: &mut Case,
     tensors: &[Tensor],
@@ -244,7 +244,7 @@ pub(crate) fn element_type(info: &ValueInfoProto) -> Option<ElementType> {
     ElementType::from_data_type(info.r#type.as_ref()?.tensor_type.as_ref()?.elem_type?)
 }
 
-/// Whether dims are among those that are declared.
+/// Whether dims fit the declared dims.
 fn fits(declared: &TensorShapeProto, dims: &[i64]) -> bool {
     let fits = |(declared, dim): (&Option<DimensionValue>, &i64)| match declared {
         Some(DimensionValue::Size(size)) => size == dim,
@@ -265,22 +265,22 @@ fn encoding(proto: &TensorProto) -> Encoding {
     if proto.raw_data.is_some() { Encoding::Raw } else { Encoding::Typed }
 }
 
-/// How an initializer reaches its nodes that is a graph input too, which is not fed.
+/// The wiring of an initializer that is also a graph input and is not fed.
 fn unfed(proto: &TensorProto, ir: i64) -> Wiring {
-    // Of strings there is but one encoding. Of other types the typed one matters more than that it could be fed.
+    // Strings have only one encoding. For other types, a typed encoding matters more than that the initializer could be fed.
     let is_usual = proto.raw_data.is_some() || proto.data_type == Some(ElementType::String.data_type());
     if ir >= 4 && is_usual { Wiring::Default(Fed::Nothing) } else { Wiring::Initializer(encoding(proto)) }
 }
 
-/// Elements that a tensor may have to be written out whatever it is for.
+/// The most elements that are written out whatever the tensor is for.
 const MAX_WRITTEN: usize = MAX_RANK;
 
-/// The elements of what is small, or `is_decisive`. Otherwise nothing depends on them, and any do.
+/// The elements of a small or decisive tensor. Nothing depends on other elements, so they are replaced.
 fn contents(tensor: &Tensor, is_decisive: bool) -> Contents {
     if is_decisive || tensor.len() <= MAX_WRITTEN { Contents::of(tensor) } else { Contents::Random(0) }
 }
 
-/// The values whose elements decide about more than the elements of an output: what becomes a parameter.
+/// The values whose elements decide more than the elements of an output: those that become a parameter.
 fn decisive(nodes: &[Node], opset: u8) -> HashSet<Value> {
     let mut decisive = HashSet::new();
     for (place, node) in nodes.iter().enumerate().rev() {
@@ -298,7 +298,7 @@ fn decisive(nodes: &[Node], opset: u8) -> HashSet<Value> {
     decisive
 }
 
-/// How many dims of graph inputs are declared as each symbol.
+/// For each symbol, the number of dims of graph inputs that are declared as it.
 fn symbols<'a>(graph: &'a GraphProto, feeds: &HashMap<&str, &Tensor>) -> Result<HashMap<&'a str, usize>, String> {
     let mut symbols: HashMap<&str, (i64, usize)> = HashMap::new();
     for input in &graph.input {
@@ -332,7 +332,7 @@ fn declared(input: &ValueInfoProto, symbols: &HashMap<&str, usize>) -> Declared 
     }
 }
 
-/// Who sees the output of a node, by its name.
+/// How the graph shows the output of a node, by its name.
 fn shown(output: &str, graph: &GraphProto) -> Shown {
     let is_it = |info: &&ValueInfoProto| name(info) == output;
     let of_output = graph.output.iter().find(is_it).map(|info| Shown::Output(declares(shape(info))));
@@ -340,7 +340,7 @@ fn shown(output: &str, graph: &GraphProto) -> Shown {
     of_output.or_else(info).unwrap_or(Shown::Hidden)
 }
 
-/// How dims of a value that a node gives are declared. Where there are none, all ways are one.
+/// How the dims of the output of a node are declared. Without dims, all ways are the same.
 fn declares(shape: Option<&TensorShapeProto>) -> Declares {
     let dims = shape.map_or(&[][..], |shape| &shape.dim);
     if dims.is_empty() {
@@ -376,7 +376,7 @@ mod tests {
             assert_eq!(read.tensors, tensors, "{generated}");
             let read = read.case;
             assert_eq!((read.opset, &read.nodes), (generated.opset, &generated.nodes), "{generated}");
-            // Symbols that no other dim has are not shared, and large data is replaced.
+            // A symbol of only one dim is not shared, and large data is replaced.
             let has_shared = generated.to_string().contains(":input(shared)");
             if !has_shared {
                 assert_same_model(&generated, &read);
@@ -390,14 +390,14 @@ mod tests {
         assert!(seen > 1500, "only {seen} cases were compared");
     }
 
-    /// Two cases are the same model, but for large data.
+    /// Checks that two cases are the same model, unless they have large data.
     fn assert_same_model(a: &Case, b: &Case) {
         if a.tensors().iter().all(|tensor| tensor.len() <= MAX_WRITTEN) {
             assert_eq!(job(a, &a.tensors()), job(b, &b.tensors()), "{a} was read as {b}");
         }
     }
 
-    /// These are written as they are read.
+    /// Each of these lines is written as it is read.
     const GRAPHS: [&str; 26] = [
         "x=float[2,3]{0.0,1.0,2.0,3.0,4.0,5.0}:input(symbolic); a=Shape@21 x; Reshape x a",
         "x=int8[2,1]{4,5}; a=Shape@21 start=1 x :output(static); a1=Reshape x a :info; Flatten axis=0 a1 :output(rank)",
@@ -431,7 +431,7 @@ mod tests {
     fn a_graph_makes_the_round_trip_to_the_letter() {
         for line in GRAPHS {
             let mut case: Case = line.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
-            // Of what has no dims the declarations are one.
+            // Without dims, all declarations are the same.
             let scalar = |node: &Node| node.operator.name == "Size";
             for node in case.nodes.iter_mut().filter(|node| scalar(node)) {
                 node.shown = match node.shown {
@@ -443,14 +443,14 @@ mod tests {
             let read = of(&case).unwrap_or_else(|why| panic!("{line}: {why}"));
             assert_eq!(read.tensors, case.tensors(), "{line}");
             assert_same_model(&case, &read.case);
-            // What is declared of dims that nothing has is not in the model.
+            // If no output is defined, its dims are not in the model.
             if matches!(case.expectation(&case.tensors()), crate::operator::Expectation::Defined(_)) {
                 assert_eq!((read.case.to_string(), read.case), (case.to_string(), case.clone()));
             }
         }
     }
 
-    /// One case behind the other: the data of the second is what the first gives.
+    /// Two cases in a chain: the output of the first is the data of the second.
     fn chained(first: &Case, second: &Case, shown: Shown) -> Option<Case> {
         let mut case = first.clone();
         let (sources, nodes) = (case.sources.len(), case.nodes.len());
@@ -526,7 +526,7 @@ mod tests {
         );
     }
 
-    /// A change of a model, and what is then said of it.
+    /// A change of a model, and the expected text.
     type Row<'a> = (&'a dyn Fn(&mut ModelProto), &'a str);
 
     fn graph(model: &mut ModelProto) -> &mut GraphProto {

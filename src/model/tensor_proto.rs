@@ -15,7 +15,7 @@ pub enum ReadTensorError {
     Tensor(#[from] TensorError),
 }
 
-/// Low bits of a field's number: narrower fields carry them as two's complement.
+/// The lowest 32 bits, as two's complement.
 #[expect(clippy::cast_possible_truncation, reason = "only the element's own bits are wanted")]
 fn low_i32(bits: u128) -> i32 {
     bits as i32

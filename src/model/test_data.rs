@@ -1,8 +1,8 @@
-//! The layout that ONNX keeps test data in, such as the backend tests of the `onnx` package: a folder with a `model.onnx`,
-//! and beside it folders `test_data_set_N`, each with a tensor for every graph input that is fed, `input_K.pb`, and one for
-//! every graph output, `output_K.pb`. A graph input that has a default, an initializer of its name, need not be fed.
+//! The layout of ONNX test data, such as the backend tests of the `onnx` package. A folder has a `model.onnx` and, beside it,
+//! folders `test_data_set_N`. Each of these has a tensor `input_K.pb` for every graph input that is fed, and a tensor
+//! `output_K.pb` for every graph output. A graph input that has a default, an initializer of its name, need not be fed.
 //!
-//! Files come from anywhere, so their sizes are looked at before memory is taken for them.
+//! Files may come from anywhere, so their sizes are checked before memory is allocated for them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -31,7 +31,7 @@ const ENDING: &str = ".pb";
 pub const MAX_FILE: u64 = 256 << 20;
 /// The most files of a kind that a data set may have.
 const MAX_TENSORS: usize = 10_000;
-/// How deep below a folder others are looked for.
+/// How many levels below a folder are searched.
 const MAX_DEPTH: u32 = 8;
 
 /// Why a folder cannot be used.
@@ -41,10 +41,10 @@ pub enum TestDataError {
     Io { path: PathBuf, error: io::Error },
     #[error("{path}: it has {size} bytes, and at most {MAX_FILE} are read")]
     TooLarge { path: PathBuf, size: u64 },
-    /// The file says something that cannot be.
+    /// The contents of the file cannot be right.
     #[error("{path}: {what}")]
     Broken { path: PathBuf, what: String },
-    /// It may well be right, but is of a kind that is not known here.
+    /// The contents may be right, but are of a kind that is not known here.
     #[error("{path}: {what}")]
     Foreign { path: PathBuf, what: String },
 }
@@ -55,19 +55,19 @@ pub struct Folder {
     model: Vec<u8>,
     /// The graph inputs that have to be fed.
     required: Vec<ValueInfoProto>,
-    /// All graph inputs that can be fed: those that have a default too, from IR 4 on.
+    /// All graph inputs that can be fed. From IR 4 on, these include those that have a default.
     inputs: Vec<ValueInfoProto>,
-    /// How many graph outputs there are.
+    /// The number of graph outputs.
     outputs: usize,
     /// The paths of its data sets, in order.
     pub data_sets: Vec<PathBuf>,
 }
 
-/// What a model is fed, and what is to come of it.
+/// The feeds of a model, and its expected outputs.
 #[derive(Debug)]
 pub struct DataSet {
     pub job: Job,
-    /// `None` if there are none in the folder.
+    /// `None` if the folder has no outputs.
     pub outputs: Option<Vec<Tensor>>,
 }
 
@@ -89,7 +89,7 @@ pub fn find(path: &Path) -> Result<Vec<PathBuf>, TestDataError> {
     Ok(found)
 }
 
-/// The folders in a folder. Links are left alone, so that they cannot lead round in a circle.
+/// The folders in a folder. Links are not followed, so that they cannot form a cycle.
 fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, TestDataError> {
     let failed = |error| TestDataError::Io { path: folder.to_owned(), error };
     let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
@@ -98,7 +98,7 @@ fn folders_in(folder: &Path) -> Result<Vec<PathBuf>, TestDataError> {
 }
 
 impl Folder {
-    /// Reads the model, and looks what data sets there are.
+    /// Reads the model, and lists the data sets.
     ///
     /// # Errors
     /// If a file cannot be read, is no model, or has inputs or outputs that are not tensors. The error names it.
@@ -135,7 +135,7 @@ impl Folder {
     /// Reads a data set.
     ///
     /// # Errors
-    /// If a file cannot be read or is no tensor, or the files are not those of the graph. The error names the file.
+    /// If a file cannot be read or is no tensor, or the files do not fit the graph. The error names the file.
     pub fn data_set(&self, path: &Path) -> Result<DataSet, TestDataError> {
         let inputs = tensors(path, INPUT, self.required.len()..=self.inputs.len())?;
         let fed = self.fed(&inputs).ok_or_else(|| {
@@ -161,8 +161,8 @@ impl Folder {
         Ok(DataSet { job: Job::once(self.model.as_slice(), feeds), outputs })
     }
 
-    /// The graph inputs that files are for: those that have to be fed, or all of them, in order; or else those that the
-    /// tensors are named after.
+    /// The graph inputs that files are for. If the numbers fit, these are the required inputs or all inputs, in order; otherwise,
+    /// the inputs with the names of the tensors.
     fn fed(&self, files: &[TensorFile]) -> Option<Vec<&ValueInfoProto>> {
         let in_order = [&self.required, &self.inputs].into_iter().find(|inputs| inputs.len() == files.len());
         if let Some(inputs) = in_order {
@@ -175,8 +175,7 @@ impl Folder {
     }
 }
 
-/// Writes a job in the layout, with the outputs that are to come of it if any are, each under the name of its
-/// graph output.
+/// Writes a job in the layout, with the expected outputs if there are any, each under the name of its graph output.
 ///
 /// # Errors
 /// If a file cannot be written, or the job has no model.
@@ -189,13 +188,13 @@ pub fn write(folder: &Path, job: &Job, outputs: Option<&[Tensor]>) -> io::Result
     Ok(())
 }
 
-/// The folder of what a session is fed in a run before the last, the first of which is 0.
+/// The folder with the feeds of a run before the last. The first run has the number 0.
 pub fn before(run: usize) -> String {
     format!("before_{run}")
 }
 
-/// The model of a job and what its runs are fed, as files by their path: the last as the layout has it, and those before it in folders of
-/// their own, see [`before`].
+/// The model of a job and the feeds of its runs, as files by their path. The last run is stored as the layout has it, and each
+/// run before it in a folder of its own, see [`before`].
 ///
 /// # Errors
 /// If the model cannot be read.
@@ -207,7 +206,7 @@ pub fn input_files(job: &Job) -> io::Result<Vec<(String, Vec<u8>)>> {
     Ok([model].into_iter().chain(files(FIRST, last)).chain(earlier).collect())
 }
 
-/// Outputs that are to come of a job, as files in a folder, each under the name of its graph output.
+/// The expected outputs of a job, as files in a folder, each under the name of its graph output.
 ///
 /// # Errors
 /// If the job has no model.
@@ -233,7 +232,7 @@ fn required_inputs(graph: &GraphProto) -> Vec<ValueInfoProto> {
     graph.input.iter().filter(|input| !is_initialized(input)).cloned().collect()
 }
 
-/// What is not a tensor of a known element type is not known here.
+/// An error if a value is not a tensor of a known element type.
 fn check_type(kind: &str, value: &ValueInfoProto) -> Result<(), String> {
     let name = value.name.as_deref().unwrap_or("");
     let Some(tensor_type) = value.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()) else {
@@ -249,12 +248,12 @@ fn check_type(kind: &str, value: &ValueInfoProto) -> Result<(), String> {
 /// A tensor in a file.
 struct TensorFile {
     path: PathBuf,
-    /// What the tensor is called.
+    /// The name of the tensor.
     name: Option<String>,
     tensor: Tensor,
 }
 
-/// The tensors of a data set, as many as the model has.
+/// The tensors of a data set. The range is the numbers of tensors that the model allows.
 fn tensors(data_set: &Path, kind: &str, wanted: RangeInclusive<usize>) -> Result<Vec<TensorFile>, TestDataError> {
     let there = count(data_set, kind)?;
     if !wanted.contains(&there) {
@@ -289,7 +288,7 @@ fn tensor(path: PathBuf) -> Result<TensorFile, TestDataError> {
     Ok(TensorFile { path, name: proto.name, tensor })
 }
 
-/// Whether a tensor is as the model declares it. One that is not would be held against whoever runs it.
+/// Checks a tensor against the model's declaration. Otherwise a wrong tensor would count against the runtime.
 fn check_feed(tensor: &Tensor, declared: &ValueInfoProto) -> Result<(), String> {
     let element_type = declared.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).and_then(|t| t.elem_type);
     let declared_type = element_type.and_then(ElementType::from_data_type);
@@ -300,7 +299,7 @@ fn check_feed(tensor: &Tensor, declared: &ValueInfoProto) -> Result<(), String> 
     }
 }
 
-/// Whether dims are among those that are declared.
+/// Whether dims fit the declared dims.
 fn fits(declared: &ValueInfoProto, dims: &[i64]) -> bool {
     let shape = declared.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).and_then(|t| t.shape.as_ref());
     shape.is_none_or(|shape| {
@@ -312,7 +311,7 @@ fn fits(declared: &ValueInfoProto, dims: &[i64]) -> bool {
     })
 }
 
-/// The contents of a file, unless it is too large. One that grows meanwhile is too large as well.
+/// The contents of a file, unless it is too large. A file that grows too large while it is read is an error as well.
 fn read(path: &Path) -> Result<Vec<u8>, TestDataError> {
     let failed = |error| TestDataError::Io { path: path.to_owned(), error };
     let metadata = fs::metadata(path).map_err(failed)?;

@@ -1,6 +1,7 @@
 //! A model in the text syntax of ONNX, as `onnx.parser` reads it.
 //!
-//! The syntax has no `raw_data`: the elements of a tensor are read into the field of its type. All else comes back as it was.
+//! The syntax has no `raw_data`: the elements of a tensor are read into the field of its type. Everything else is read as it was
+//! before.
 
 use std::fmt::Write as _;
 
@@ -11,10 +12,10 @@ use super::tensor_proto;
 use crate::case::Encoding;
 use crate::tensor::ElementType;
 
-/// The most elements of a tensor that are written: more than that nobody reads.
+/// The most elements of a tensor that are written. Nobody reads more.
 const MAX_ELEMENTS: usize = 1024;
 
-/// What the syntax has no way to write, or only at a length that nobody reads.
+/// A part of a model that the syntax cannot express, or only at a length that nobody reads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Inexpressible(String);
@@ -24,7 +25,7 @@ type Text = Result<String, Inexpressible>;
 /// The text of a model.
 ///
 /// # Errors
-/// If the syntax cannot express something in it; the error says what.
+/// If the syntax cannot express a part of it; the error names the part.
 pub fn text(model: &ModelProto) -> Text {
     let mut header = vec![format!("ir_version: {}", model.ir_version.unwrap_or(0))];
     let opsets = model.opset_import.iter().map(|opset| {
@@ -65,7 +66,7 @@ fn value(value: &ValueInfoProto) -> Text {
         };
         shape.dim.iter().map(|d| dim(&d.value)).collect::<Result<Vec<_>, _>>()
     });
-    // No brackets are a scalar, empty ones leave the rank open.
+    // No brackets stand for a scalar; empty brackets leave the rank open.
     let dims = match dims.transpose()? {
         None => "[]".to_owned(),
         Some(dims) => bracketed(&dims),
@@ -149,7 +150,7 @@ fn joined<T: ToString>(values: &[T]) -> String {
     values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A number that is read back as the same bits; `single` if it is one of 32 bits.
+/// A number as text that is read back as the same bits; `single` if the number has 32 bits.
 #[expect(clippy::cast_possible_truncation, reason = "the value was one of 32 bits")]
 fn float(value: f64, single: bool) -> Text {
     let is_subnormal = if single { (value as f32).is_subnormal() } else { value.is_subnormal() };

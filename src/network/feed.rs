@@ -1,4 +1,4 @@
-//! What a model is fed: from files, or drawn from a seed by type and dims.
+//! The inputs of a model: read from files, or drawn from a seed by type and dims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::model::proto::{DimensionValue, TensorProto, ValueInfoProto};
 use crate::model::tensor_proto;
 use crate::tensor::{Class, ElementType, Strings, Tensor, element_count};
 
-/// Why a model cannot be fed so.
+/// Why inputs of a model cannot be read or drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
     #[error("{path}: {what}")]
@@ -38,7 +38,7 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dim {
     Size(i64),
-    /// A symbol of the model, or `INPUT.AXIS` for a dim of which it says nothing.
+    /// A symbol of the model, or `INPUT.AXIS` for a dim that the model leaves unknown.
     Symbol(String),
 }
 
@@ -53,7 +53,7 @@ impl fmt::Display for Sizes {
     }
 }
 
-/// The sizes that are declared of a value; none for a dim that is a symbol or unknown, and no dims if there is no shape.
+/// The declared sizes of a value: `None` for a dim that is a symbol or unknown, and no dims if there is no shape.
 pub(super) fn declared_sizes(info: &ValueInfoProto) -> Vec<Option<i64>> {
     let shape = info.r#type.as_ref().and_then(|of| of.tensor_type.as_ref()?.shape.as_ref());
     let size = |value: &Option<DimensionValue>| match value {
@@ -64,10 +64,10 @@ pub(super) fn declared_sizes(info: &ValueInfoProto) -> Vec<Option<i64>> {
 }
 
 impl Network {
-    /// What has to be fed: the graph inputs without a default.
+    /// The inputs that must be fed: the graph inputs without a default.
     ///
     /// # Errors
-    /// If one is no tensor, or of an unknown type, or its rank is not declared.
+    /// If an input is no tensor, has an unknown type, or is declared without a rank.
     pub fn inputs(&self) -> Result<Vec<Input>, FeedError> {
         let graph = self.graph();
         let has_default = |info: &ValueInfoProto| graph.initializer.iter().any(|tensor| tensor.name == info.name);
@@ -98,7 +98,7 @@ impl Input {
         let shape = tensor.shape.as_ref().ok_or_else(|| failed("is declared without dims: give it with --feed"))?;
         let dim = |(axis, value): (usize, &Option<DimensionValue>)| match value {
             Some(DimensionValue::Size(size)) if *size >= 0 => Dim::Size(*size),
-            // Some exporters write `?` for what they do not know: that is not one size wherever it stands.
+            // Some exporters write `?` for each unknown dim. Two of these need not have the same size.
             Some(DimensionValue::Symbol(symbol)) if symbol.contains(char::is_alphanumeric) => {
                 Dim::Symbol(symbol.clone())
             }
@@ -108,7 +108,7 @@ impl Input {
         Ok(Input { name: name.to_owned(), element_type, dims })
     }
 
-    /// Its dims where symbols stand for these sizes.
+    /// The dims with these sizes for symbols; a symbol without a size is 1.
     fn sized(&self, sizes: &Sizes) -> Vec<i64> {
         let size = |dim: &Dim| match dim {
             Dim::Size(size) => *size,
@@ -118,20 +118,20 @@ impl Input {
     }
 }
 
-/// Sizes of symbols that are tried one after the other: those of the first axis of an input, often a batch, and the others. What
-/// a model is made for is not known, and small sizes say most for their time.
+/// Sizes of symbols that are tried one after the other: for symbols of the first axis of an input, which is often the batch, and
+/// for the others. The sizes that a model is made for are not known, and small sizes show the most for their time.
 const TRIED: [(i64, i64); 9] = [(1, 1), (2, 2), (7, 7), (0, 0), (1, 16), (1, 32), (2, 64), (1, 224), (1, 48)];
-/// Sizes that are tried for one symbol alone after that, where all others are 1.
+/// Sizes that are tried after that for one symbol at a time, with 1 for all others.
 const TRIED_ALONE: [i64; 4] = [2, 16, 64, 224];
-/// How many sizes of those that the model takes are used, beside the size 0.
+/// How many of the sizes that the model accepts are used, besides one with a size 0.
 pub const MOST_SIZES: usize = 3;
 /// The most elements of an input that is drawn.
 const MOST_ELEMENTS: usize = 1 << 24;
 
-/// The sizes to try. Symbols take the sizes that are asked for in turn, and those of `given` feeds.
+/// The sizes to try. A symbol takes the sizes that are asked for in turn, or else its size in the `given` inputs.
 ///
 /// # Errors
-/// If a symbol is asked for that no input has.
+/// If `asked` names a symbol that no input has.
 pub fn sizes_to_try(
     inputs: &[Input],
     asked: &[(String, Vec<i64>)],
@@ -178,12 +178,13 @@ pub fn sizes_to_try(
     Ok(all)
 }
 
-/// The bounds of the integers that are fed, one after the other: what are indices into something small are then in range.
+/// The bounds of the integers that are drawn, tried one after the other: with a small bound, indices are in range even for a
+/// small dim.
 pub const BOUNDS: [u64; 5] = [100, 10, 2, 1, 0];
 
-/// What a model is fed where symbols stand for these sizes: all inputs but those that are given. Floating-point numbers are multiples of
-/// 1/32 from -1 to 1, so that none is lost in rounding beside another; integers are from 0 up to `bound` and not `bound` itself, or all 1 if it
-/// is 0.
+/// The inputs of a model with these sizes for its symbols: the `given` ones, and drawn ones for the rest. Floating-point numbers
+/// are multiples of 1/32 from -1 to 1, so that none is lost in rounding beside another; integers are from 0 up to `bound` - 1, or
+/// all 1 if `bound` is 0. `None` if an input has too many elements to be drawn.
 pub fn feeds(
     inputs: &[Input],
     given: &[(Arc<str>, Tensor)],
@@ -230,7 +231,7 @@ fn drawn(element_type: ElementType, dims: Vec<i64>, count: usize, bound: u64, rn
     made.expect("as many elements are drawn as the dims hold")
 }
 
-/// The bits of a number; of a complex one with no imaginary part, and of a type of 8 bits or less any small number.
+/// The bits of a number. A complex number has no imaginary part; for a type of 8 bits or less, the result is any small number.
 fn float_bits(element_type: ElementType, number: f64) -> u128 {
     #[expect(clippy::cast_possible_truncation, reason = "it has few bits")]
     let single = number as f32;
@@ -239,7 +240,7 @@ fn float_bits(element_type: ElementType, number: f64) -> u128 {
         ElementType::Double | ElementType::Complex128 => number.to_bits().into(),
         ElementType::Float16 => half::f16::from_f32(single).to_bits().into(),
         ElementType::Bfloat16 => half::bf16::from_f32(single).to_bits().into(),
-        // Sign, exponent and mantissa of these are small enough for any code with few bits.
+        // In these types the codes 0 and 1 are small numbers.
         _ => u128::from(number.abs() > 0.5),
     }
 }
@@ -252,7 +253,7 @@ pub(super) fn float_or_integer(element_type: ElementType, number: u8) -> u128 {
     }
 }
 
-/// What files hold for the inputs of a model: a folder of `NAME.npy`, `NAME.pb` or `input_K.pb`, one such file, or an `.npz` with an
+/// Reads inputs of a model from files: a folder of `NAME.npy`, `NAME.pb` or `input_K.pb`, one such file, or an `.npz` with an
 /// array for each input, by its name.
 ///
 /// # Errors
@@ -298,7 +299,7 @@ pub fn read_feeds(path: &Path, inputs: &[Input]) -> Result<Vec<(Arc<str>, Tensor
     found.into_iter().map(fits).collect()
 }
 
-/// The tensor of a file, and the input that it is for; nothing if it is a file of another kind.
+/// The tensor of a file, and the name of the input that it is for; `None` if it is a file of another kind.
 fn read_file(path: &Path, inputs: &[Input]) -> Result<Option<(String, Tensor)>, FeedError> {
     let failed = |what: String| FeedError::File { path: path.to_owned(), what };
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("").to_owned();
@@ -318,7 +319,7 @@ fn read_file(path: &Path, inputs: &[Input]) -> Result<Option<(String, Tensor)>, 
     }
 }
 
-/// The tensor of a file of the format of `NumPy`.
+/// The tensor of a file in the `.npy` format of `NumPy`.
 fn array(bytes: &[u8]) -> Result<Tensor, String> {
     let mut rest = bytes;
     let header = NpyHeader::from_reader(&mut rest).map_err(|error| format!("it is no array of NumPy: {error}"))?;
@@ -352,7 +353,7 @@ fn array(bytes: &[u8]) -> Result<Tensor, String> {
     Tensor::from_packed(element_type, dims, rest).map_err(|error| error.to_string())
 }
 
-/// A tensor of strings of so many characters each, of four bytes, filled up with `NUL`.
+/// A tensor of strings, each of `length` characters of four bytes, padded with `NUL`.
 fn strings(bytes: &[u8], dims: Vec<i64>, length: usize) -> Result<Tensor, String> {
     let count = element_count(&dims).ok_or("its dims hold too many elements")?;
     let (characters, _) = bytes.as_chunks::<4>();

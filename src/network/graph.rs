@@ -1,4 +1,4 @@
-//! The nodes of a model and what they take from each other, and parts of it as models of their own.
+//! The nodes of a model and the values between them, and parts of the model as models of their own.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::proto::{
 use crate::model::tensor_proto;
 use crate::tensor::{ElementType, Tensor};
 
-/// What a node takes: its inputs, and what graphs within it take from outside.
+/// The values that a node takes: its inputs, and those that its subgraphs take from outside.
 pub(super) fn taken(node: &NodeProto) -> HashSet<&str> {
     let mut taken: HashSet<&str> = node.input.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
     for attribute in &node.attribute {
@@ -36,16 +36,17 @@ fn outputs(node: &NodeProto) -> impl Iterator<Item = &str> {
     node.output.iter().map(String::as_str).filter(|name| !name.is_empty())
 }
 
-/// The places of the nodes, each behind those that it takes from; in the order in which they stand as far as that allows.
+/// The places of the nodes, sorted so that each node comes after the nodes whose outputs it takes. Apart from that, the nodes
+/// keep their order.
 ///
 /// # Errors
-/// A node of a circle.
+/// A node of a cycle.
 pub(super) fn order(graph: &GraphProto) -> Result<Vec<usize>, &NodeProto> {
     let givers: HashMap<&str, usize> =
         graph.node.iter().enumerate().flat_map(|(place, node)| outputs(node).map(move |name| (name, place))).collect();
     let (mut order, mut state) = (Vec::with_capacity(graph.node.len()), vec![Visit::New; graph.node.len()]);
     for first in 0..graph.node.len() {
-        // A node is entered once, and left when all that it takes from is done.
+        // A node is entered once, and left when all nodes whose outputs it takes are done.
         let mut under_way = vec![first];
         while let Some(&place) = under_way.last() {
             match state[place] {
@@ -78,7 +79,7 @@ enum Visit {
     Done,
 }
 
-/// A model with what is to be found in it.
+/// A model with indexes of its nodes and values.
 #[derive(Debug)]
 pub struct Graph<'a> {
     pub(super) network: &'a Network,
@@ -86,34 +87,34 @@ pub struct Graph<'a> {
     givers: HashMap<&'a str, usize>,
     /// The places of the nodes that take a value.
     takers: HashMap<&'a str, Vec<usize>>,
-    /// What each node takes.
+    /// The values that each node takes.
     taken: Vec<HashSet<&'a str>>,
     initializers: HashMap<&'a str, &'a TensorProto>,
-    /// Values that do not depend on what is fed.
+    /// Values that do not depend on the graph inputs.
     constants: HashSet<&'a str>,
     outputs: HashSet<&'a str>,
     depths: HashMap<&'a str, usize>,
 }
 
-/// A part of a model as a model, and what it is fed.
+/// A part of a model as a model of its own, with its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     pub model: ModelProto,
     pub feeds: Vec<(Arc<str>, Tensor)>,
 }
 
-/// How a part takes what nodes outside it give.
+/// How a part takes the values from outside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
-    /// As graph inputs, declared with the dims that they have; those of the model, as it declares them.
+    /// As graph inputs, declared with their actual dims; inputs of the whole model keep their declaration.
     Fed,
-    /// The same, but for small vectors of integers, which are initializers: sizes and axes that runtimes want to know at load.
+    /// The same, except that small vectors of integers are initializers: sizes and axes that runtimes want to know at load.
     SizesKnown,
     /// As graph inputs, declared with a symbol for each size.
     Symbolic,
 }
 
-/// The most elements of what [`Boundary::SizesKnown`] takes for sizes.
+/// The most elements of a vector that [`Boundary::SizesKnown`] makes an initializer.
 const MOST_SIZES: usize = 64;
 
 /// Operators whose result differs from run to run, or that give no tensor.
@@ -165,47 +166,47 @@ impl<'a> Graph<'a> {
         &self.network.graph().node
     }
 
-    /// The node that gives a value.
+    /// The place of the node that gives a value.
     pub fn giver(&self, name: &str) -> Option<usize> {
         self.givers.get(name).copied()
     }
 
-    /// The nodes whose outputs depend on what is fed.
+    /// The nodes with an output that depends on the graph inputs.
     pub fn computing(&self) -> Vec<usize> {
         let depends = |place: &usize| outputs(&self.nodes()[*place]).any(|name| !self.constants.contains(name));
         (0..self.nodes().len()).filter(depends).collect()
     }
 
-    /// The nodes that a node takes from.
+    /// The nodes whose outputs a node takes, except for constants.
     pub fn before(&self, place: usize) -> impl Iterator<Item = usize> {
         let is_constant = |name: &&&str| !self.constants.contains(**name);
         self.taken[place].iter().filter(is_constant).filter_map(|name| self.giver(name))
     }
 
-    /// The values that nodes give and that depend on what is fed, in the order of the nodes.
+    /// The outputs of nodes that depend on the graph inputs, in the order of the nodes.
     pub fn given(&self) -> impl Iterator<Item = &'a str> {
         self.nodes().iter().flat_map(outputs).filter(|name| !self.constants.contains(name))
     }
 
-    /// How many nodes stand one behind the other before a value, at most.
+    /// The number of nodes on the longest path to a value; 1 for a value that no node gives.
     pub fn depth(&self, name: &str) -> usize {
         self.depths.get(name).copied().unwrap_or(1)
     }
 
-    /// What nodes of a part give and no other node of it takes.
+    /// The outputs of a part: values of its nodes that are used, but by no node of the part.
     fn ends(&self, nodes: &[usize]) -> Vec<&'a str> {
         let inside: HashSet<usize> = nodes.iter().copied().collect();
         let given = nodes.iter().flat_map(|&place| outputs(&self.nodes()[place]));
         let is_end = |name: &&str| {
             let takers = self.takers.get(name).map_or(&[][..], Vec::as_slice);
-            // Of several outputs of a node, those that nobody takes are no use.
+            // An output of a node that nothing takes is left out.
             let is_of_use = !takers.is_empty() || self.outputs.contains(name);
             is_of_use && takers.iter().all(|taker| !inside.contains(taker))
         };
         given.filter(is_end).collect()
     }
 
-    /// The nodes with those that give them what does not depend on what is fed, such as Constant nodes; in order.
+    /// The nodes, and the nodes that give them constants, such as Constant nodes; in order.
     fn with_constants(&self, nodes: &[usize]) -> BTreeSet<usize> {
         let mut all: BTreeSet<usize> = nodes.iter().copied().collect();
         let mut under_way = nodes.to_vec();
@@ -220,10 +221,10 @@ impl<'a> Graph<'a> {
         all
     }
 
-    /// Nodes, in order, as a model of their own, with the constants that they take. What other nodes give is fed.
+    /// Makes a model of these nodes, in order, with the constants that they take. The outputs of other nodes become its inputs.
     ///
     /// # Errors
-    /// If the value of what they take is not known; the name of that.
+    /// The name of a value that the nodes take, if the value is not known.
     pub fn part(&self, nodes: &[usize], values: &Values, boundary: Boundary) -> Result<Part, String> {
         let own = self.nodes();
         let all = self.with_constants(nodes);
@@ -274,10 +275,10 @@ impl<'a> Graph<'a> {
         model
     }
 
-    /// The model without some of its nodes, whose values are fed.
+    /// The model without some of its nodes. The outputs of these nodes become inputs.
     ///
     /// # Errors
-    /// If a value is not known; its name.
+    /// The name of an output that is not known.
     pub fn without(&self, nodes: &[usize], feeds: &[(Arc<str>, Tensor)], values: &Values) -> Result<Part, String> {
         let mut model = self.network.model().clone();
         let mut feeds = feeds.to_vec();
@@ -324,7 +325,7 @@ fn symbolic(mut info: ValueInfoProto) -> ValueInfoProto {
     info
 }
 
-/// A value with the type and dims that it has, if they are known.
+/// The declaration of a value, with the type and dims of its tensor if that is known.
 pub(super) fn info(name: &str, value: Option<&Tensor>) -> ValueInfoProto {
     let r#type = value.map(|value| {
         let size = |&size: &i64| Dimension { value: Some(DimensionValue::Size(size)), ..Dimension::default() };

@@ -1,19 +1,19 @@
-//! The answers of runtimes to the same model and feeds, held against each other.
+//! Compares the answers of runtimes to the same model and inputs.
 
 use crate::runtime::{Outcome, Output, RuntimeId};
 use crate::tensor::{ElementType, Tensor, distance};
 
 use super::Graph;
 
-/// How far outputs may be apart: this part of the largest number of the tensor, by its type and the number of nodes in a row that
-/// it went through. Sums are added up in another order by each runtime, and such errors add up as a random walk does.
+/// The tolerance between outputs, relative to the largest number of the tensor. It depends on the type and on the number of nodes
+/// in a row before the output. Each runtime adds up sums in another order, and these errors add up as a random walk does.
 pub fn tolerance(element_type: ElementType, depth: usize) -> f64 {
     let of_one = match element_type {
         ElementType::Double | ElementType::Complex128 => 1e-12,
         ElementType::Float | ElementType::Complex64 => 1e-5,
         ElementType::Float16 => 2e-3,
         ElementType::Bfloat16 => 1.6e-2,
-        // Of these every element counts.
+        // Elements of other types must be equal.
         _ => return 0.0,
     };
     #[expect(clippy::cast_precision_loss, reason = "no model is so deep")]
@@ -21,7 +21,7 @@ pub fn tolerance(element_type: ElementType, depth: usize) -> f64 {
     (of_one * depth.sqrt()).min(MOST)
 }
 
-/// What is further apart than this is different, however deep the model is.
+/// The largest tolerance, however deep the model is.
 const MOST: f64 = 0.1;
 
 /// The answers that agree with each other.
@@ -33,36 +33,36 @@ pub struct Group {
     pub distances: Vec<f64>,
 }
 
-/// What runtimes make of a model that is fed once.
+/// The answers of runtimes to a model with one set of inputs, in groups.
 #[derive(Clone, Debug)]
 pub struct Agreement {
-    /// The group that is held to be right comes first.
+    /// The group that is considered right comes first.
     pub groups: Vec<Group>,
     /// Runtimes that gave no answer.
     pub silent: Vec<usize>,
 }
 
-/// Why a runtime is held to be wrong.
+/// Why a runtime is considered wrong, from most to least certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sureness {
-    /// The specification says so, bit for bit.
+    /// The in-house implementation, which follows the specification, disagrees.
     Certain,
-    /// It does otherwise without optimization.
+    /// The same release gives another result without optimization.
     AgainstItself,
-    /// Several others agree against it.
+    /// Several other implementations agree against it.
     Alone,
-    /// One stands against one: either may be wrong.
+    /// It is one implementation against one: either may be wrong.
     Open,
 }
 
-/// A runtime that is held to be wrong, and why.
+/// A runtime that is considered wrong, and why.
 #[derive(Clone, Debug)]
 pub struct Doubt {
     pub runtime: usize,
-    /// One that is held to be right.
+    /// A runtime that is considered right.
     pub reference: usize,
     pub sureness: Sureness,
-    /// The graph output that is furthest off, and how far; none if there is no answer.
+    /// The graph output with the largest distance, and that distance; `None` if the runtime gave no answer.
     pub output: Option<(usize, f64)>,
 }
 
@@ -92,8 +92,8 @@ pub fn compare(ids: &[RuntimeId], outcomes: &[&Outcome], depths: &[usize], relat
     Agreement { groups, silent }
 }
 
-/// What speaks for a group: the in-house implementation, which is the specification; then how many independent implementations
-/// are in it, then one that optimizes nothing, then its size.
+/// The weight of a group: first the in-house implementation, which follows the specification; then the number of independent
+/// implementations, then one that optimizes nothing, then its size.
 fn weight(ids: &[RuntimeId], group: &Group) -> (bool, usize, bool, usize) {
     let mut names: Vec<&str> = group.members.iter().map(|&place| ids[place].name.as_str()).collect();
     names.sort_unstable();
@@ -102,12 +102,12 @@ fn weight(ids: &[RuntimeId], group: &Group) -> (bool, usize, bool, usize) {
     (is_specified, names.len(), group.members.iter().any(|&place| is_plain(&ids[place])), group.members.len())
 }
 
-/// Whether it optimizes nothing.
+/// Whether a runtime optimizes nothing.
 fn is_plain(id: &RuntimeId) -> bool {
     matches!(id.configuration.as_str(), "" | "disabled" | "typed" | "right")
 }
 
-/// How far two answers are apart.
+/// The distance between two answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Furthest {
     /// The place of the output that is furthest off.
@@ -132,15 +132,15 @@ pub(super) fn furthest(expected: &[Output], actual: &[Output], depths: &[usize],
     found
 }
 
-/// Whether tensors so far apart are taken for equal.
+/// Whether tensors at this distance count as equal.
 pub(super) fn is_near(expected: &Tensor, distance: f64, depth: usize, relative: Option<f64>) -> bool {
     let usual = tolerance(expected.element_type(), depth);
     distance <= if usual > 0.0 { relative.unwrap_or(usual) } else { 0.0 }
 }
 
 impl Agreement {
-    /// The runtimes that are held to be wrong. One that refuses or breaks where others answer is one of them; one that says that it lacks
-    /// something is not.
+    /// The runtimes that are considered wrong. A runtime that refuses or crashes where others answer is one of them; a runtime
+    /// that says that it lacks something is not.
     pub fn doubts(
         &self,
         ids: &[RuntimeId],
@@ -181,15 +181,15 @@ impl Agreement {
     }
 }
 
-/// How far the answers to one model that is fed the same are apart: 0 if they are equal.
+/// The distance between answers to the same model and inputs: 0 if they are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub distance: f64,
-    /// Whether that is within the tolerance.
+    /// Whether the distance is within the tolerance.
     pub is_close: bool,
 }
 
-/// How far answers are apart from the first of them. Outcomes without an answer are left out.
+/// The largest distance of an answer from the first one. Outcomes without an answer are left out.
 pub fn spread<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, depths: &[usize], relative: Option<f64>) -> Spread {
     let mut answers = outcomes.into_iter().filter_map(|outcome| match outcome {
         Outcome::Answer(outputs) => Some(outputs),
@@ -225,7 +225,7 @@ mod tests {
         Outcome::Answer(vec![Output::new(Tensor::from_packed(ElementType::Float, dims, bytes).unwrap())])
     }
 
-    /// Who is held to be wrong against whom, and why.
+    /// The doubts by name: the runtime, its reference, and why it is considered wrong.
     fn doubts(seen: &[(&str, Outcome)]) -> Vec<(String, String, Sureness)> {
         let ids: Vec<RuntimeId> = seen.iter().map(|(name, _)| id(name)).collect();
         let outcomes: Vec<&Outcome> = seen.iter().map(|(_, outcome)| outcome).collect();

@@ -1,4 +1,4 @@
-//! Which nodes of a model are enough for a runtime to go wrong.
+//! Searches for the fewest nodes of a model on which a runtime goes wrong.
 
 use std::collections::BTreeSet;
 use std::mem::discriminant;
@@ -11,43 +11,43 @@ use crate::model::proto::ModelProto;
 use crate::runtime::{Execution, Outcome, Output, Runtime, Stop, execute_once};
 use crate::tensor::{Tensor, distance};
 
-/// How it shows that a runtime is wrong.
+/// The sign that a runtime is wrong.
 #[derive(Clone, Debug)]
 pub enum Sign {
-    /// Its answer is not that of the reference.
+    /// Its answer differs from that of the reference.
     Differs,
-    /// It gives no answer, in this way.
+    /// It gives no answer, with this outcome and phrase.
     Fails { outcome: Outcome, phrase: String },
 }
 
 /// How nodes were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The value is the first that differs where values between are made graph outputs.
+    /// By the first value that differs, with all values between nodes as graph outputs.
     ByValue(String),
-    /// The model was cut. Nothing differs any more where values between are made graph outputs.
+    /// By cutting the model. With the values between nodes as graph outputs, the original outputs no longer differ.
     HiddenByValues,
-    /// The model was cut.
+    /// By cutting the model.
     ByCutting,
 }
 
-/// The nodes that are enough.
+/// The nodes that are enough to show the fault.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// Their places in the model.
     pub nodes: Vec<usize>,
     pub how: How,
-    /// They alone, with what they take, reduced.
+    /// A model of these nodes alone, with its inputs, reduced.
     pub part: Part,
-    /// What the reference gives for that.
+    /// The outputs of the reference for that part.
     pub expected: Vec<Tensor>,
-    /// What the runtime does with that.
+    /// The execution of that part on the runtime.
     pub actual: Execution,
-    /// Whether the rest of the model is right: none if that is unknown.
+    /// Whether the runtime is right on the rest of the model; `None` if that is unknown.
     pub rest_is_right: Option<bool>,
 }
 
-/// What is looked for, and what it took so far.
+/// A search for nodes: its parameters, and the runs so far.
 #[expect(missing_debug_implementations, reason = "runtimes have none")]
 pub struct Search<'a> {
     pub graph: &'a Graph<'a>,
@@ -55,10 +55,10 @@ pub struct Search<'a> {
     pub runtime: &'a mut dyn Runtime,
     pub reference: &'a mut dyn Runtime,
     pub sign: Sign,
-    /// In place of the tolerance of a type.
+    /// Replaces the tolerance of a type.
     pub relative: Option<f64>,
     pub stop: Stop,
-    /// Called with a few words on what is done.
+    /// Called with a few words on the current step.
     pub progress: &'a dyn Fn(&str),
     /// How many models were run.
     pub runs: usize,
@@ -68,24 +68,24 @@ pub struct Search<'a> {
 #[derive(Clone, Debug)]
 pub enum Located {
     Found(Box<Found>),
-    /// What comes in is a little off, and this node makes much of it; with what the reference gives, it is right.
+    /// This node amplifies a small difference of its inputs. With the inputs of the reference, it is right.
     Amplified {
         node: usize,
         before: f64,
         after: f64,
     },
-    /// This node gives the first value that differs, though it takes the same; alone, it is right, and so is every part that was cut out.
+    /// This node gives the first value that differs, from equal inputs. Alone it is right, and so is every part that was cut out.
     OnlyAmongOthers {
         node: usize,
     },
-    /// No part that is cut out shows it.
+    /// No part that was cut out shows the fault.
     Nowhere,
-    /// The reference does not give the values between.
+    /// The reference does not give the values between the nodes.
     NoValues,
 }
 
 impl Search<'_> {
-    /// Looks for the nodes.
+    /// Searches for the nodes.
     pub fn locate(&mut self) -> Located {
         (self.progress)("the values between, from the reference");
         let values = Values::of(self.graph, self.feeds, self.reference);
@@ -121,7 +121,7 @@ impl Search<'_> {
         among_others.unwrap_or(Located::Nowhere)
     }
 
-    /// Whether a value differs.
+    /// Whether a known value differs by more than the tolerance.
     fn differs(&self, name: &str, values: &Values, own: &Values) -> bool {
         match (values.get(name), own.get(name)) {
             (Some(expected), Some(actual)) => {
@@ -132,7 +132,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a graph output differs where all values between are graph outputs too.
+    /// Whether a graph output differs when all values between nodes are graph outputs too.
     fn graph_outputs_differ(&self, values: &Values, own: &Values) -> bool {
         self.graph.network.graph().output.iter().any(|info| self.differs(super::name(info), values, own))
     }
@@ -143,7 +143,7 @@ impl Search<'_> {
         given.find(|name| self.differs(name, values, own)).and_then(|name| self.graph.giver(name))
     }
 
-    /// How far off what a node takes is, and what it gives.
+    /// The largest distance among the inputs of a node, and among its outputs.
     fn distances(&self, node: usize, values: &Values, own: &Values) -> (f64, f64) {
         let off = |name: &String| match (values.get(name), own.get(name)) {
             (Some(expected), Some(actual)) => distance(expected, actual),
@@ -154,7 +154,7 @@ impl Search<'_> {
         (most(&proto.input), most(&proto.output))
     }
 
-    /// The fewest nodes up to this one, as far as they are tried, that show it.
+    /// Searches for the fewest nodes that show the fault, among this node and those shortly before it.
     fn around(&mut self, node: usize, values: &Values) -> Option<Vec<usize>> {
         (self.progress)("the node that gives the first value that differs");
         let mut nodes = BTreeSet::from([node]);
@@ -173,13 +173,13 @@ impl Search<'_> {
         None
     }
 
-    /// Cuts the model off behind as few nodes as show it, then before as many, and leaves out what can be.
+    /// Cuts off as much of the end of the model as possible, then of its beginning, and then leaves out nodes in between.
     fn by_cutting(&mut self, nodes: &[usize], values: &Values) -> Option<Vec<usize>> {
         (self.progress)("parts of the model");
         if !self.shows(nodes, values) {
             return None;
         }
-        // What nodes give to no other is seen at the end, so a longer beginning mostly shows what a shorter one does.
+        // The unused values of a part are its outputs, so a longer beginning mostly shows the fault if a shorter one does.
         let (mut without, mut with) = (0, nodes.len());
         while with - without > 1 && !self.stop.is_asked() {
             let middle = usize::midpoint(without, with);
@@ -193,7 +193,7 @@ impl Search<'_> {
         Some(self.fewest(nodes[first..with].to_vec(), values))
     }
 
-    /// Leaves out nodes in ever smaller groups as long as it still shows.
+    /// Leaves out nodes in ever smaller groups, as long as the rest shows the fault.
     fn fewest(&mut self, mut nodes: Vec<usize>, values: &Values) -> Vec<usize> {
         let mut group = nodes.len() / 2;
         while group > 0 {
@@ -213,12 +213,12 @@ impl Search<'_> {
         nodes
     }
 
-    /// Whether nodes show it, if they take what the reference gives.
+    /// Whether nodes show the fault with the values of the reference as their inputs.
     fn shows(&mut self, nodes: &[usize], values: &Values) -> bool {
         !nodes.is_empty() && self.showing_part(nodes, values).is_some()
     }
 
-    /// The part of these nodes that shows it.
+    /// The part of these nodes that shows the fault, the expected outputs, and the execution.
     fn showing_part(&mut self, nodes: &[usize], values: &Values) -> Option<(Part, Vec<Tensor>, Execution)> {
         for boundary in [Boundary::Fed, Boundary::SizesKnown, Boundary::Symbolic] {
             let part = self.graph.part(nodes, values, boundary).ok()?;
@@ -232,7 +232,7 @@ impl Search<'_> {
             if self.is_sign(&expected, &execution, nodes.len()) {
                 return Some((part, expected, execution));
             }
-            // A runtime that answers knows what it has to.
+            // A runtime that answers knew all sizes that it needs.
             if matches!((&self.sign, &execution.outcome), (Sign::Differs, Outcome::Answer(_))) {
                 return None;
             }
@@ -240,14 +240,14 @@ impl Search<'_> {
         None
     }
 
-    /// What the runtime does with a part.
+    /// Runs a part on the runtime.
     pub(super) fn run(&mut self, part: &Part) -> Option<Execution> {
         self.runs += 1;
         let model = self.graph.network.serialized(&part.model).ok()?;
         Some(execute_once(self.runtime, &job(model, &part.feeds, 1)))
     }
 
-    /// What the reference gives for a part.
+    /// The outputs of the reference for a part.
     pub(super) fn expected(&mut self, part: &Part) -> Option<Vec<Tensor>> {
         self.runs += 1;
         let model = self.graph.network.serialized(&part.model).ok()?;
@@ -257,7 +257,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether an execution is what is looked for.
+    /// Whether an execution shows the fault.
     pub(super) fn is_sign(&self, expected: &[Tensor], execution: &Execution, depth: usize) -> bool {
         match (&self.sign, &execution.outcome) {
             (Sign::Differs, Outcome::Answer(actual)) => {
@@ -272,7 +272,7 @@ impl Search<'_> {
     }
 
     fn finish(&mut self, nodes: Vec<usize>, how: How, values: &Values) -> Located {
-        // A runtime that goes wrong only now and then may not do so again.
+        // A runtime that goes wrong only sometimes may be right this time.
         let Some((part, expected, actual)) = self.showing_part(&nodes, values) else { return Located::Nowhere };
         let rest_is_right = self.rest_is_right(&nodes, values);
         (self.progress)("smaller dims and plainer elements");
@@ -280,7 +280,7 @@ impl Search<'_> {
         Located::Found(Box::new(Found { nodes, how, part, expected, actual, rest_is_right }))
     }
 
-    /// Whether the runtime agrees on the rest of the model, where what these nodes give is fed.
+    /// Whether the runtime agrees on the rest of the model, with the outputs of these nodes as inputs.
     fn rest_is_right(&mut self, nodes: &[usize], values: &Values) -> Option<bool> {
         let rest = self.graph.without(nodes, self.feeds, values).ok()?;
         let names = |model: &ModelProto| -> Vec<String> {
@@ -296,5 +296,5 @@ impl Search<'_> {
     }
 }
 
-/// How often what nodes take from is added to them.
+/// How many parts are tried around a node, each with one more layer of nodes before it.
 const WIDEST: usize = 4;

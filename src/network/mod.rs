@@ -1,4 +1,4 @@
-//! Somebody's own model as a whole: what it is fed, where runtimes differ on it, and the few nodes that are enough to show that.
+//! A user's own model as a whole: its inputs, where runtimes differ on it, and the fewest nodes that show a difference.
 
 mod feed;
 mod graph;
@@ -31,12 +31,12 @@ use crate::tensor::Tensor;
 
 use crate::operator::NEWEST_OPSET;
 
-/// Why a file is not taken.
+/// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
     #[error("{path}: {error}")]
     Io { path: PathBuf, error: io::Error },
-    /// It is none, or cannot be right.
+    /// The file is no model, or an invalid one.
     #[error("{path}: {what}")]
     Broken { path: PathBuf, what: String },
 }
@@ -45,30 +45,30 @@ pub enum NetworkError {
 #[derive(Debug)]
 pub struct Network {
     path: PathBuf,
-    /// The bytes of the file, and of those beside it that hold elements.
+    /// The size in bytes of the file and of the files beside it that hold elements.
     size: u64,
-    /// Its large tensors are mapped, or in the file of weights of the workspace.
+    /// The model. Its large tensors are mapped, or in the weights file of the workspace.
     model: ModelProto,
-    /// In what it bends the rules, and how that is taken.
+    /// The rules that the model bends, and how that is interpreted.
     notes: Vec<String>,
-    /// Where parts of it are written, if its weights are too large to be sent with each of them.
+    /// The folder for parts of the model, if its weights are too large to be sent with each part.
     workspace: Option<TempDir>,
 }
 
-/// The most bytes of weights that are sent with each part of a model; more are written to one file, once.
+/// The most bytes of weights that are sent with each part of a model; larger weights are written to one file, once.
 const MOST_SENT: u64 = 64 << 20;
-/// The least bytes of a tensor that go to that file.
+/// The least size of a tensor that goes to that file, in bytes.
 const LARGE: usize = 1 << 10;
-/// The file of weights.
+/// The name of the weights file.
 const WEIGHTS: &str = "weights";
-/// Where weights begin in it: at a multiple of this, in bytes.
+/// The alignment of tensors in the weights file, in bytes.
 const ALIGNMENT: u64 = 64;
 
 impl Network {
-    /// Opens a file of any name. The elements of its tensors stay in it, and in the files beside it that it names.
+    /// Opens a model file of any name. The elements of its tensors stay in the file, and in the files beside it that it names.
     ///
     /// # Errors
-    /// If it is no model, is cut off, lacks a file, or its nodes take from each other in a circle.
+    /// If the file is no model or is cut off, if a file that it names is missing or cut off, or if its nodes form a cycle.
     pub fn open(path: &Path) -> Result<Network, NetworkError> {
         let failed = |error| NetworkError::Io { path: path.to_owned(), error };
         let broken = |what: String| NetworkError::Broken { path: path.to_owned(), what };
@@ -101,12 +101,12 @@ impl Network {
         Ok(network)
     }
 
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes its files have.
+    /// The size of its files in bytes.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -134,7 +134,7 @@ impl Network {
         default.and_then(|import| import.version).unwrap_or(0)
     }
 
-    /// The operators that are not of the domains that ONNX defines, each once.
+    /// The operators outside the domains that ONNX defines, each once.
     pub fn own_operators(&self) -> Vec<String> {
         let nodes = self.graph().node.iter();
         let own =
@@ -145,7 +145,7 @@ impl Network {
         names
     }
 
-    /// Looks whether the files with elements of tensors are there, and long enough. Gives their size in bytes.
+    /// Checks that the files with elements of tensors exist and are long enough. Returns their size in bytes.
     fn check_external_data(&mut self) -> Result<u64, String> {
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         let mut ends: HashMap<PathBuf, (u64, usize)> = HashMap::new();
@@ -179,7 +179,7 @@ impl Network {
         Ok(size)
     }
 
-    /// Puts each node behind those that it takes from.
+    /// Sorts the nodes: each comes after the nodes whose outputs it takes.
     fn sort_nodes(&mut self) -> Result<(), String> {
         let order = graph::order(self.graph()).map_err(|node| {
             let name = node.output.first().map_or("", String::as_str);
@@ -198,7 +198,7 @@ impl Network {
         Ok(())
     }
 
-    /// Prepares to write parts of the model: its weights are made part of it, or put into one file.
+    /// Prepares for writing parts of the model: moves its weights into the model, or into one file.
     ///
     /// # Errors
     /// If a file cannot be read or written.
@@ -229,7 +229,7 @@ impl Network {
             external::refer(tensor, &Place { file: WEIGHTS.into(), offset, length: Some(bytes.len() as u64) });
         }
         weights.flush()?;
-        // What is left is small: attributes of nodes.
+        // The tensors that are left are small: attributes of nodes.
         let weights = Path::new(WEIGHTS);
         external::for_each_tensor(&mut self.model, |tensor| {
             let place = external::place(tensor).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
@@ -244,7 +244,7 @@ impl Network {
         Ok(())
     }
 
-    /// A model that was made of this one, to be given to runtimes.
+    /// Serializes a model that was made from this one, for the runtimes.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -255,7 +255,7 @@ impl Network {
         Ok(Serialized::File(path.into()))
     }
 
-    /// A model that was made of this one, with all of its weights.
+    /// A model that was made from this one, with all its weights inside.
     ///
     /// # Errors
     /// If its weights cannot be read.
@@ -276,7 +276,7 @@ impl Network {
     }
 }
 
-/// A job of a model that is fed this, so many times.
+/// A job that runs a model `runs` times, each time with the same inputs.
 pub fn job(model: Serialized, feeds: &[(Arc<str>, Tensor)], runs: usize) -> Job {
     let tensors: Vec<Tensor> = feeds.iter().map(|(_, tensor)| tensor.clone()).collect();
     Job { model, inputs: feeds.iter().map(|(name, _)| Arc::clone(name)).collect(), runs: vec![tensors; runs] }
@@ -300,7 +300,7 @@ fn name(info: &ValueInfoProto) -> &str {
     info.name.as_deref().unwrap_or("")
 }
 
-/// In what a model bends the rules. onnxruntime, which most models are made for, takes each of these.
+/// The rules that a model bends. onnxruntime, which most models are made for, allows each of these.
 fn notes(model: &ModelProto, graph: &GraphProto) -> Vec<String> {
     let mut notes = Vec::new();
     for info in graph.input.iter().chain(&graph.output) {

@@ -1,4 +1,4 @@
-//! A part of a model with smaller dims and plainer elements.
+//! Makes a part of a model smaller: smaller dims and simpler elements.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::model::tensor_proto;
 use crate::runtime::Execution;
 use crate::tensor::{Elements, Tensor};
 
-/// A part that shows what is looked for: what the reference gives for it, and what the runtime does.
+/// A part that shows the fault, with the outputs of the reference and the execution of the runtime.
 type Shown = (Part, Vec<Tensor>, Execution);
 
 /// The most models that are tried.
 const MOST_TRIES: usize = 400;
 
-/// The smallest part that still shows what is looked for. Each size of a dim is made smaller wherever it stands, then in one
-/// place at a time; then elements are made zeros, ones, or counted up.
+/// The smallest part that still shows the fault. Each size of a dim is made smaller in all places at once, then in one place at a
+/// time; then all elements of a tensor are made 0 or 1.
 pub(super) fn smaller(search: &mut Search, mut shown: Shown, depth: usize) -> Shown {
     let mut tries = 0..MOST_TRIES;
     loop {
@@ -30,7 +30,7 @@ pub(super) fn smaller(search: &mut Search, mut shown: Shown, depth: usize) -> Sh
     }
 }
 
-/// The part with what it gives, if both runtimes run it and it shows what is looked for.
+/// The part with its results, if the reference answers and the runtime shows the fault.
 fn shows(search: &mut Search, mut part: Part, depth: usize) -> Option<Shown> {
     let expected = search.expected(&part)?;
     let declared = part.model.graph.iter_mut().flat_map(|graph| &mut graph.output);
@@ -42,7 +42,7 @@ fn shows(search: &mut Search, mut part: Part, depth: usize) -> Option<Shown> {
     search.is_sign(&expected, &execution, depth).then_some((part, expected, execution))
 }
 
-/// The tensors of a part by name: what is fed, and the initializers.
+/// The tensors of a part by name: its inputs and its initializers.
 fn tensors(search: &Search, part: &Part) -> Vec<(Arc<str>, Tensor)> {
     let initializers = part.model.graph.iter().flat_map(|graph| &graph.initializer);
     let read = initializers
@@ -80,7 +80,7 @@ fn candidates<'a>(search: &Search, part: &'a Part) -> impl Iterator<Item = Part>
 
 /// One way to make a part smaller.
 enum Change {
-    /// Wherever a dim has a size.
+    /// Gives all dims of this size a new size.
     Everywhere {
         size: i64,
         new: i64,
@@ -90,7 +90,7 @@ enum Change {
         axis: usize,
         new: i64,
     },
-    /// All elements are this.
+    /// Makes all elements this number.
     Fill {
         name: Arc<str>,
         number: u8,
@@ -98,7 +98,7 @@ enum Change {
 }
 
 impl Change {
-    /// The tensor that takes the place of one; nothing if it stays.
+    /// The tensor that replaces another one; `None` if it stays.
     fn of(&self, name: &str, tensor: &Tensor) -> Option<Tensor> {
         match self {
             Change::Everywhere { size, new } => {
@@ -118,7 +118,7 @@ impl Change {
     }
 }
 
-/// The elements of a tensor at the places that smaller dims have.
+/// The tensor cut down to smaller dims: the first elements of each axis; `None` for strings.
 fn first_of(tensor: &Tensor, dims: &[i64]) -> Option<Tensor> {
     let Elements::Packed(_) = tensor.elements() else { return None };
     let count = crate::tensor::element_count(dims)?;
@@ -136,14 +136,14 @@ fn first_of(tensor: &Tensor, dims: &[i64]) -> Option<Tensor> {
     Tensor::from_element_bits(tensor.element_type(), dims.to_vec(), bits).ok()
 }
 
-/// The tensor with a number in each place.
+/// The tensor with all elements set to a number; `None` for strings.
 fn filled(tensor: &Tensor, number: u8) -> Option<Tensor> {
     let Elements::Packed(_) = tensor.elements() else { return None };
     let bits = super::feed::float_or_integer(tensor.element_type(), number);
     Tensor::from_element_bits(tensor.element_type(), tensor.dims().to_vec(), (0..tensor.len()).map(|_| bits)).ok()
 }
 
-/// The part with other tensors; what is declared of its values but the inputs is left out.
+/// The part with other tensors. Inputs are declared with their new dims, and outputs with their element type only.
 fn with(part: &Part, changed: &[(Arc<str>, Tensor)]) -> Part {
     let mut part = part.clone();
     let new = |name: &str| changed.iter().find(|(own, _)| **own == *name).map(|(_, tensor)| tensor);

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 #[derive(Clone, Debug, Default)]
 pub struct Values {
     tensors: HashMap<String, Tensor>,
-    /// How many models were run for them.
+    /// How many models were run to get these values.
     pub runs: usize,
 }
 
@@ -32,8 +32,9 @@ impl Values {
         self.tensors.get(name)
     }
 
-    /// Those of a model that is fed this: what is fed, and all that nodes give which depends on it. They are made graph outputs, all at
-    /// once or, where a runtime does not take that, in smaller batches; what it does not give at all is left out.
+    /// The values of a model with these inputs: the inputs, and all outputs of nodes that depend on them. The outputs of nodes
+    /// are made graph outputs, all at once or, if the runtime fails on that, in smaller batches. A value that fails even alone is
+    /// left out.
     pub fn of(graph: &Graph, feeds: &[(Arc<str>, Tensor)], runtime: &mut dyn Runtime) -> Values {
         let tensors = feeds.iter().map(|(name, tensor)| (name.to_string(), tensor.clone())).collect();
         let mut values = Values { tensors, runs: 0 };

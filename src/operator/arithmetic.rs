@@ -1,7 +1,7 @@
-//! The arithmetic with which models compute shapes: exact for int32 and int64, and left open for all else.
+//! The arithmetic with which models compute shapes. It is exact for int32 and int64; most other types are not judged.
 //!
-//! These operators are no subject of their own. They stand between the others in the graphs that models contain, so there are no
-//! campaigns of them, and no coverage.
+//! These operators are not under test themselves. They stand between the operators under test in the graphs of models, so they have
+//! no campaigns and no coverage.
 
 use super::expand::{broadcast, repeated};
 use super::{
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::tensor::{ElementType, Tensor, mask, places, product};
 
-/// Every operator of arithmetic.
+/// Every arithmetic operator.
 pub(super) static ARITHMETIC: &[&Operator] =
     &[&ADD, &SUB, &MUL, &DIV, &MOD, &NEG, &REDUCE_PROD, &RANGE, &EQUAL, &WHERE, &MIN, &MAX];
 
@@ -159,13 +159,13 @@ static MAX: Operator = variadic("Max", &[(1, "Element-wise max of each of the in
     elementwise(call, |a, b| Some(a.max(b)))
 });
 
-/// The version of a binary operator from which on it broadcasts as numpy does.
+/// The version from which on a binary operator broadcasts as numpy does.
 const BROADCAST_SINCE: u8 = 7;
 
-/// The version of a reduction that has its axes as an input.
+/// The version from which on a reduction has its axes as an input.
 const REDUCED_BY_INPUT_SINCE: u8 = 18;
 
-/// What all of them share.
+/// The defaults of these operators.
 const PLAIN: Operator = Operator {
     name: "",
     versions: &[],
@@ -300,7 +300,7 @@ const REDUCES: &[AttributeSpec] = &[AttributeSpec::new("axes", AttributeKind::In
 const REDUCES_BY_INPUT: &[AttributeSpec] =
     &[AttributeSpec::new("noop_with_empty_axes", AttributeKind::Int, Role::Flag), KEEPDIMS];
 
-/// Gives data of a type that is judged.
+/// Gives the data a type that is judged.
 fn fit_type(d: &mut Drawing) {
     if !INDEX_TYPES.contains(&d.element_type) {
         d.element_type = ElementType::Int64;
@@ -341,12 +341,12 @@ impl Rule {
     });
 }
 
-/// A tensor of the type and dims of another with these elements; open if one of them is `None` or does not fit the type.
+/// A tensor of the type and dims of another with these elements; unspecified if one is `None` or does not fit the type.
 fn computed(like: &Tensor, elements: impl Iterator<Item = Option<i128>>) -> Expectation {
     in_dims(like.dims().to_vec(), like, elements)
 }
 
-/// The same in other dims.
+/// As `computed`, with other dims.
 fn in_dims(dims: Vec<i64>, like: &Tensor, elements: impl Iterator<Item = Option<i128>>) -> Expectation {
     let bits = like.element_type().bits();
     let range = -(1_i128 << (bits - 1))..1_i128 << (bits - 1);
@@ -359,7 +359,7 @@ fn in_dims(dims: Vec<i64>, like: &Tensor, elements: impl Iterator<Item = Option<
     Expectation::Defined(vec![answer.expect("one element for each place")])
 }
 
-/// The inputs, broadcast to one shape; or what is demanded where they cannot be, or where that is not put together here.
+/// The inputs, broadcast to one shape; or the expectation if they cannot be, or if the output is too large to build.
 fn aligned(call: &Call) -> Result<Vec<Tensor>, Expectation> {
     let inputs = call.inputs.iter().flatten();
     let dims = inputs.clone().map(Tensor::dims).try_fold(vec![], |dims, own| broadcast(&dims, own));
@@ -370,7 +370,7 @@ fn aligned(call: &Call) -> Result<Vec<Tensor>, Expectation> {
     Ok(inputs.map(|input| repeated(input, &dims)).collect())
 }
 
-/// The inputs combined element by element, from the first to the last.
+/// The inputs combined element by element, from the first input to the last.
 fn elementwise(call: &Call, combine: fn(i128, i128) -> Option<i128>) -> Expectation {
     if call.since() < BROADCAST_SINCE {
         return Expectation::anything(Rule::ARITHMETIC_NOT_JUDGED);
@@ -390,7 +390,7 @@ fn elementwise(call: &Call, combine: fn(i128, i128) -> Option<i128>) -> Expectat
     computed(&inputs[0], (0..inputs[0].len()).map(at))
 }
 
-/// Whether elements are equal. Of floats it is left open, since a NaN is equal to none.
+/// Whether elements are equal. Floats are not judged, since a NaN equals nothing.
 fn equal(call: &Call) -> Expectation {
     if call.since() < BROADCAST_SINCE {
         return Expectation::anything(Rule::ARITHMETIC_NOT_JUDGED);
@@ -407,7 +407,7 @@ fn equal(call: &Call) -> Expectation {
     Expectation::Defined(vec![answer.expect("one element for each place")])
 }
 
-/// Where: it moves elements, so it is exact for each type.
+/// Where. It moves elements, so it is exact for every type.
 fn choose(call: &Call) -> Expectation {
     if call.input(0).is_some_and(|condition| condition.element_type() != ElementType::Bool) {
         return Expectation::reject(Rule::WHERE_CONDITION);
@@ -441,7 +441,7 @@ fn range(call: &Call) -> Expectation {
     in_dims(dims.to_vec(), call.data(), (0..count).map(|place| Some(start + place * delta)))
 }
 
-/// The axes of a reduction as they are given, by attribute or by input; `None` if there are none.
+/// The axes of a reduction, from the attribute or the input; `None` if there are none.
 fn axes(call: &Call) -> Option<Vec<i64>> {
     let given =
         if call.since() < REDUCED_BY_INPUT_SINCE { call.ints("axes").map(<[i64]>::to_vec) } else { call.integers(1) };
@@ -480,7 +480,7 @@ fn reduce_prod(call: &Call) -> Expectation {
     let given = axes(call).unwrap_or_default();
     let is_open = match call.since() {
         1 => given.iter().any(|&axis| axis < 0),
-        // Whether a list that is empty is there is said from 18 on.
+        // Only from version 18 on do the texts say what an empty list of axes means.
         since => since < REDUCED_BY_INPUT_SINCE && call.ints("axes").is_some_and(<[i64]>::is_empty),
     };
     let Some(is_reduced) = reduced_axes(call) else { return Expectation::reject(Rule::REDUCE_AXIS_RANGE) };
@@ -635,7 +635,7 @@ mod tests {
         for (operator, inputs) in rows {
             assert!(open(evaluate(operator, &[], &inputs)), "{operator} {inputs:?}");
         }
-        // Before version 7 a node says itself how it broadcasts.
+        // Before version 7, the attributes of a node say how it broadcasts.
         assert!(open(ADD.evaluate(6, &[], &[scalar(1), scalar(1)], 1)));
     }
 

@@ -1,21 +1,21 @@
-//! Axes as Squeeze and Unsqueeze take them: an attribute at first, and an input later.
+//! The axes of Squeeze and Unsqueeze: an attribute at first, an input in later versions.
 
 use super::{Aim, Answer, AttributeSpec, Call, Drawing, Expectation, InputSpec, Rule, Version, axis, boundary_axes};
 use crate::tensor::ElementType;
 
-/// The attribute or the input.
+/// The name of the attribute or of the input.
 pub(super) const AXES: &str = "axes";
 
-/// The version that brought axes that count from the back.
+/// The version that introduced axes counted from the back.
 pub(super) const NEGATIVE_SINCE: u8 = 11;
 
 /// The version that made the attribute an input.
 pub(super) const INPUT_SINCE: u8 = 13;
 
-/// The version that asks for a tensor of rank 1, where those before ask for a list.
+/// The version that asks for a tensor of rank 1. Earlier versions ask for a list.
 pub(super) const VECTOR_SINCE: u8 = 23;
 
-/// The versions of both operators. The attributes are those below [`INPUT_SINCE`], when the data is the only input.
+/// The versions of both operators. Those below [`INPUT_SINCE`] have the attributes, and the data as their only input.
 pub(super) const fn versions(attributes: &'static [AttributeSpec], inputs: &'static [InputSpec]) -> [Version; 7] {
     let (data, _) = inputs.split_at(1);
     [
@@ -35,7 +35,7 @@ pub(super) struct AxesRules {
     pub(super) range: Rule,
     /// A negative axis below [`NEGATIVE_SINCE`].
     pub(super) negative: Rule,
-    /// Axes that are no vector.
+    /// A tensor of axes whose rank is not 1.
     pub(super) rank: Rule,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn of(call: &Call) -> Option<Vec<i64>> {
     if call.since() < INPUT_SINCE { call.ints(AXES).map(<[i64]>::to_vec) } else { call.integers(1) }
 }
 
-/// The axes as they count from the front of a tensor of a rank, in ascending order; `None` if one of them is out of
+/// The places of the axes in a tensor of this rank, counted from the front and in ascending order; `None` if an axis is out of
 /// range.
 pub(super) fn places(axes: &[i64], rank: usize) -> Option<Vec<usize>> {
     let mut places: Vec<usize> = axes.iter().map(|&value| axis(value, rank)).collect::<Option<_>>()?;
@@ -52,16 +52,16 @@ pub(super) fn places(axes: &[i64], rank: usize) -> Option<Vec<usize>> {
     Some(places)
 }
 
-/// What is demanded of a call with these axes, where a list of the same axes gives `by_list` in a version that counts
-/// negative ones from the back.
+/// The expectation of a call with these axes. `by_list` is the expectation for a list of the same axes in a version that counts
+/// negative axes from the back.
 pub(super) fn demanded(call: &Call, rules: &AxesRules, axes: &[i64], by_list: Expectation) -> Expectation {
     let lenient = |rule| Expectation::Reject { rule, lenient: by_list.outputs().map(<[_]>::to_vec) };
     let is_vector = call.since() < INPUT_SINCE || call.input(1).is_none_or(|input| input.rank() == 1);
     match call.since() {
-        // V16: counted from the back.
+        // V16: the lenient reading counts from the back.
         ..NEGATIVE_SINCE if axes.iter().any(|&axis| axis < 0) => lenient(rules.negative),
         _ if is_vector => by_list,
-        // V3: the values as a list.
+        // V3: the obvious reading takes the values as a list.
         ..VECTOR_SINCE => {
             Expectation::unspecified(rules.rank, by_list.into_answers().into_iter().chain([Answer::Refusal]))
         }
@@ -69,13 +69,13 @@ pub(super) fn demanded(call: &Call, rules: &AxesRules, axes: &[i64], by_list: Ex
     }
 }
 
-/// So many of these places, in any order.
+/// `count` of these places in any order, or all places if there are fewer.
 pub(super) fn some_of(d: &mut Drawing, mut places: Vec<i64>, count: usize) -> arbitrary::Result<Vec<i64>> {
     let count = count.min(places.len());
     (0..count).map(|_| Ok(places.swap_remove(d.u.choose_index(places.len())?))).collect()
 }
 
-/// Adds one of the places a second time, where there is one.
+/// Adds one of the places a second time, if there is one.
 pub(super) fn repeat_one(d: &mut Drawing, places: &mut Vec<i64>) -> arbitrary::Result<()> {
     if !places.is_empty() {
         let (again, position) = (d.choose(places)?, d.u.int_in_range(0..=places.len())?);
@@ -84,8 +84,8 @@ pub(super) fn repeat_one(d: &mut Drawing, places: &mut Vec<i64>) -> arbitrary::R
     Ok(())
 }
 
-/// Axes that mean these places of a tensor of a rank. If the call is to break a rule on single axes, one of them does;
-/// it is the only one where there is no place.
+/// Axes that mean these places of a tensor of this rank. If the aim is to break a rule on single axes, one axis breaks it. Without
+/// places, this is the only axis.
 pub(super) fn meaning(d: &mut Drawing, rules: &AxesRules, places: &[i64], rank: i64) -> arbitrary::Result<Vec<i64>> {
     let may_be_negative = d.since() >= NEGATIVE_SINCE;
     let mut axes = Vec::with_capacity(places.len());
@@ -105,19 +105,19 @@ pub(super) fn meaning(d: &mut Drawing, rules: &AxesRules, places: &[i64], rank: 
         axes.push(0);
     }
     let position = d.u.choose_index(axes.len())?;
-    // A negative axis that the later versions allow is the one that a runtime is likely to answer.
+    // A negative axis that later versions allow is the one that a runtime is most likely to accept.
     let is_lenient = d.breaks(rules.negative) && d.ratio(3, 4)?;
     axes[position] = if is_lenient { axes[position] - rank.max(1) } else { d.choose(&bent)? };
     Ok(axes)
 }
 
-/// Axes without a plan.
+/// Arbitrary axes.
 pub(super) fn wild(d: &mut Drawing, count: usize, rank: i64) -> arbitrary::Result<Vec<i64>> {
     let boundary = boundary_axes(rank);
     (0..count).map(|_| if d.ratio(1, 2)? { d.between(-rank - 1, rank) } else { d.choose(&boundary) }).collect()
 }
 
-/// Adds the data, and the axes where the version has them: `None` leaves them out.
+/// Adds the data, and the axes as an attribute or an input; `None` leaves the axes out.
 pub(super) fn give(d: &mut Drawing, rules: &AxesRules, axes: Option<Vec<i64>>) -> arbitrary::Result<()> {
     if d.since() < INPUT_SINCE {
         d.ints(AXES, |_| Ok(axes))?;
@@ -144,21 +144,21 @@ pub(super) mod tests {
     use super::*;
     use crate::tensor::Tensor;
 
-    /// Every opset that brought a version, and the newest.
+    /// Every opset that introduced a version, and the newest opset.
     pub(in super::super) const OPSETS: [u8; 8] = [1, 11, 13, 21, 23, 24, 25, 28];
 
-    /// Data of some dims, each element another.
+    /// Data of these dims with distinct elements.
     pub(in super::super) fn data(dims: &[i64]) -> Tensor {
         let count = crate::tensor::element_count(dims).unwrap();
         Tensor::from_element_bits(ElementType::Int16, dims.to_vec(), (0..count as u128).map(|n| n * 3)).unwrap()
     }
 
-    /// The answer that is data of some dims in other dims.
+    /// The answer that is the data of the dims `from` with the dims `to`.
     pub(in super::super) fn answer(from: &[i64], to: &[i64]) -> Vec<Tensor> {
         vec![data(from).with_dims(to.to_vec()).unwrap()]
     }
 
-    /// What is demanded of data of some dims and of axes, given as the opset has it.
+    /// The expectation for data of these dims and for axes. The axes are an attribute or an input, as the opset has it.
     pub(in super::super) fn with_axes(operator: &Operator, opset: u8, dims: &[i64], axes: &[i64]) -> Expectation {
         if opset >= INPUT_SINCE {
             return with_tensor(operator, opset, dims, Tensor::vector(axes));
@@ -167,7 +167,7 @@ pub(super) mod tests {
         operator.evaluate(opset, &[attribute], &[Some(data(dims))], 1)
     }
 
-    /// What is demanded of data of some dims and of a tensor of axes.
+    /// The expectation for data of these dims and a tensor of axes.
     pub(in super::super) fn with_tensor(operator: &Operator, opset: u8, dims: &[i64], axes: Tensor) -> Expectation {
         operator.evaluate(opset, &[], &[Some(data(dims)), Some(axes)], 1)
     }

@@ -1,4 +1,4 @@
-//! What `DepthToSpace` and `SpaceToDepth` share: blocks of elements that move between depth and the two spatial dims.
+//! What `DepthToSpace` and `SpaceToDepth` share: both move blocks of elements between the depth and the two spatial dims.
 
 use arbitrary::Result;
 
@@ -14,21 +14,21 @@ pub(super) const MODE: AttributeSpec = AttributeSpec::new("mode", AttributeKind:
 /// The rank of data and output: batch, channels, height, width.
 pub(super) const RANK: usize = 4;
 
-/// One of the two operators, by what is special about it.
+/// One of the two operators, described by how it differs from the other.
 pub(super) struct Mover {
-    /// What each dim of the data is to be a multiple of, for blocks of a size.
+    /// The numbers that the dims of the data must be multiples of, for a block size.
     pub units: fn(i128) -> [i128; RANK],
-    /// The dims of the output for those of the data and a size of blocks. A dim that cannot be counted is past 64 bits.
+    /// The dims of the output, for the dims of the data and a block size. A dim that overflows is past 64 bits.
     pub dims: fn([i128; RANK], i128) -> [i128; RANK],
-    /// Where an element of the output lies in the data.
+    /// The place in the data of an element of the output.
     pub source: fn(&Blocks, [usize; RANK]) -> [usize; RANK],
-    /// Dims, made of those given, whose output has a dim past 64 bits for each of the sizes beside it.
+    /// Changes the dims so that the output has a dim past 64 bits for each block size in `sizes_beyond`.
     pub beyond: fn([i64; RANK]) -> [i64; RANK],
     pub sizes_beyond: &'static [i64],
     pub rules: Rules,
 }
 
-/// The rules that calls of one of the operators can break or are left open by.
+/// The rules that calls of one of the operators can break, or be left unspecified by.
 pub(super) struct Rules {
     /// The data has four dims.
     pub rank: Rule,
@@ -37,16 +37,16 @@ pub(super) struct Rules {
     pub mode: Rule,
     /// Blocks divide the data.
     pub division: Rule,
-    /// The same where there are no elements at all.
+    /// Blocks divide the data, if the data has no elements.
     pub rounding: Rule,
     /// No dim of the output is past 64 bits.
     pub beyond: Rule,
 }
 
-/// How the depth is made of smaller channels and of the elements of blocks.
+/// How the depth is divided into channels and places in a block.
 pub(super) struct Blocks {
     pub size: usize,
-    /// The channels on the side of the blocks.
+    /// The number of channels on the side that has spatial blocks.
     channels: usize,
     order: Order,
 }
@@ -80,7 +80,7 @@ impl Blocks {
     }
 }
 
-/// The order that a mode names; where there is none, it is the one that later versions have as default.
+/// The order that a mode names. Without a mode it is the default of later versions.
 fn order(mode: Option<&str>) -> Option<Order> {
     match mode {
         None | Some("DCR") => Some(Order::DepthColumnRow),
@@ -125,18 +125,18 @@ impl Mover {
         dims.into_iter().zip(units).all(|(dim, unit)| i128::from(dim) % unit == 0)
     }
 
-    /// The dims of the output, if each of them is an i64.
+    /// The dims of the output, if each of them fits in an i64.
     fn output(&self, dims: [i64; RANK], size: i64) -> Option<Vec<i64>> {
         let output = (self.dims)(dims.map(i128::from), i128::from(size));
         output.into_iter().map(|dim| i64::try_from(dim).ok()).collect()
     }
 
-    /// The output, if its dims can be written as i64.
+    /// The output, if its dims fit in an i64.
     fn moved(&self, data: &Tensor, dims: [i64; RANK], size: i64, order: Order) -> Option<Tensor> {
         let output = self.output(dims, size)?;
         let blocks = Blocks {
             size: usize::try_from(size).ok()?,
-            // On the side of the depth there are as many for each place in a block.
+            // The depth has this many channels for each place in a block.
             channels: usize::try_from(dims[1].min(output[1])).ok()?,
             order,
         };
@@ -148,16 +148,16 @@ impl Mover {
     }
 }
 
-/// Sizes of blocks of which the smallest number of elements that they divide is small.
+/// Block sizes that divide data with few elements.
 const SMALL_SIZES: [i64; 7] = [2, 3, 1, 4, 5, 7, 8];
 
-/// Sizes that divide few data but such without elements.
+/// Block sizes that rarely divide data, except data without elements.
 const SIZES: [i64; 16] = [2, 1, 3, 4, 5, 6, 7, 8, 11, 16, 17, 64, 255, 256, 1 << 16, 1 << 20];
 
-/// What is no size; truncated or without a sign, many are 1 or 2.
+/// Invalid block sizes. Truncated or without a sign, many are 1 or 2.
 const NO_SIZES: [i64; 9] = [0, -1, -2, -3, -(1 << 31), 2 - (1 << 32), -(1 << 32), i64::MIN + 1, i64::MIN];
 
-/// Sizes of which few divide small data. Truncated or squared in 32 or 64 bits, some are 0, 1 or 2.
+/// Block sizes that rarely divide small data. Some are 0, 1 or 2 when truncated to, or squared in, 32 or 64 bits.
 const SIZES_THAT_MISFIT: [i64; 16] = [
     2,
     3,
@@ -210,7 +210,7 @@ fn leave_four_dims(d: &mut Drawing) -> Result<()> {
     Ok(())
 }
 
-/// Gives data four dims, without more elements.
+/// Gives data four dims, but no more elements.
 fn take_four_dims(d: &mut Drawing) -> Result<()> {
     while d.dims.len() < RANK {
         let place = d.u.int_in_range(0..=d.dims.len())?;
@@ -222,7 +222,7 @@ fn take_four_dims(d: &mut Drawing) -> Result<()> {
     Ok(())
 }
 
-/// Takes a dim away from some, but no 0, as a size beside it may be too large without it.
+/// Removes a dim, but a 0 only if there is no other: without the 0, a size beside it may be too large.
 fn drop_dim(dims: &mut Vec<i64>) {
     let place = dims.iter().position(|&dim| dim == 1).or(dims.iter().position(|&dim| dim != 0));
     dims.remove(place.unwrap_or(0));
@@ -242,7 +242,7 @@ fn size(d: &mut Drawing, mover: &Mover) -> Result<i64> {
     }
 }
 
-/// A size of blocks that divide the data as it is, and leave its output countable if the data is.
+/// A block size that divides the data as it is. If the dims of the data are countable, those of the output are too.
 fn size_that_fits(d: &mut Drawing, mover: &Mover) -> Result<i64> {
     let Ok(dims) = <[i64; RANK]>::try_from(&d.dims[..]) else {
         return d.choose(&SMALL_SIZES);
@@ -257,7 +257,7 @@ fn mode(d: &mut Drawing, rule: Rule) -> Result<Option<&'static str>> {
     if d.breaks(rule) || d.is_wild() && d.ratio(1, 4)? { d.choose(&NO_MODES).map(Some) } else { d.choose(&MODES) }
 }
 
-/// Gives data dims that go with a size of blocks as the aim has it.
+/// Gives the data dims that suit the block size and the aim.
 fn fit_dims(d: &mut Drawing, mover: &Mover, size: i64) -> Result<()> {
     let rules = &mover.rules;
     let Ok(dims) = <[i64; RANK]>::try_from(&d.dims[..]) else { return Ok(()) };
@@ -272,14 +272,14 @@ fn fit_dims(d: &mut Drawing, mover: &Mover, size: i64) -> Result<()> {
             let emptied: Vec<[i64; RANK]> = (0..RANK).map(emptied).filter(still_misfit).collect();
             d.choose(&emptied)?
         }
-        // What is no size may be read as 1 or 2.
+        // A runtime may read an invalid size as 1 or 2.
         _ => divisible(dims, (mover.units)(if size < 1 { 2 } else { i128::from(size) })),
     };
     d.dims = fitted.to_vec();
     Ok(())
 }
 
-/// The dims, or the nearest that are multiples of the units, of data no larger than may be drawn.
+/// The dims, changed where needed to the nearest multiples of the units, for data no larger than may be drawn.
 fn divisible(mut dims: [i64; RANK], units: [i128; RANK]) -> [i64; RANK] {
     let is_large = |dims: &[i64; RANK]| product(*dims).is_none_or(|count| count > i128::from(MAX_DRAWN));
     for (dim, unit) in dims.iter_mut().zip(units) {
@@ -288,7 +288,7 @@ fn divisible(mut dims: [i64; RANK], units: [i128; RANK]) -> [i64; RANK] {
             *dim = i64::try_from((wide / unit).max(1) * unit).unwrap_or(0);
         }
     }
-    // No data with elements is a multiple of what is larger than any.
+    // Only data without elements is a multiple of a unit that is larger than any drawn data.
     let units = units.map(|unit| i64::try_from(unit).ok().filter(|&unit| unit <= MAX_DRAWN).unwrap_or(0));
     for place in 0..RANK {
         if is_large(&dims) {
@@ -301,7 +301,7 @@ fn divisible(mut dims: [i64; RANK], units: [i128; RANK]) -> [i64; RANK] {
     dims
 }
 
-/// The dims of data with elements, or others close to them, that blocks of a size, at least 2, do not divide.
+/// The dims of data with elements, or dims close to them, that blocks of this size do not divide. The size is at least 2.
 fn misfit(d: &mut Drawing, mover: &Mover, mut dims: [i64; RANK], size: i64) -> Result<[i64; RANK]> {
     let units = (mover.units)(i128::from(size));
     if size < 16 && d.ratio(1, 2)? {
@@ -316,7 +316,7 @@ fn misfit(d: &mut Drawing, mover: &Mover, mut dims: [i64; RANK], size: i64) -> R
     Ok(dims)
 }
 
-/// Calls of one of the operators, and what is demanded of them.
+/// Calls of one of the operators, and their expectations.
 #[cfg(test)]
 pub(super) mod calls {
     use super::{AttributeValue, BLOCKSIZE, Expectation, MODE};
@@ -337,13 +337,13 @@ pub(super) mod calls {
         operator.evaluate(opset, &attributes, &[Some(data(dims))], 1)
     }
 
-    /// Elements of data that counts up, in these dims.
+    /// The expectation of a tensor with these dims and elements.
     pub fn defined(dims: &[i64], elements: impl IntoIterator<Item = u128>) -> Expectation {
         let tensor = Tensor::from_element_bits(ElementType::Float, dims.to_vec(), elements);
         Expectation::Defined(vec![tensor.unwrap()])
     }
 
-    /// No elements, in these dims, or a refusal.
+    /// The expectation of a tensor of these dims without elements, or of a refusal.
     pub fn open(rule: Rule, dims: &[i64]) -> Expectation {
         Expectation::Unspecified { rule, tolerated: vec![Answer::Outputs(vec![data(dims)]), Answer::Refusal] }
     }

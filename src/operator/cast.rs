@@ -46,23 +46,23 @@ const NUMBER: AttributeSpec = AttributeSpec::new(TO, AttributeKind::Int, Role::C
 const SATURATE: AttributeSpec = AttributeSpec::new("saturate", AttributeKind::Int, Role::Choice);
 const ROUND_MODE: AttributeSpec = AttributeSpec::new("round_mode", AttributeKind::String, Role::Choice);
 
-/// The values of `saturate` and `round_mode` where none are given.
+/// The defaults of `saturate` and `round_mode`.
 const DEFAULT_SATURATE: i64 = 1;
 const DEFAULT_ROUND_MODE: &str = "up";
 
-/// The version that gives the target by its number and not by its name.
+/// The version that gives the target by number instead of by name.
 const NUMBERS_SINCE: u8 = 6;
 
-/// The version that brought the rules for each pair of types.
+/// The version that introduced the rules for each pair of types.
 const PAIRS_SINCE: u8 = 13;
 
 const SATURATE_SINCE: u8 = 19;
 
-/// The version that brought float6e2m3 and float6e3m2, and their numbers. No tensor here is of these types.
+/// The version that introduced float6e2m3 and float6e3m2, and their numbers. No tensor here is of these types.
 const FLOAT6_SINCE: u8 = 28;
 const FLOAT6: [i64; 2] = [27, 28];
 
-/// The types whose casts to each of the targets are judged.
+/// Casts from these types to each of [`TARGETS`] are judged.
 const JUDGED: &[ElementType] =
     &[ElementType::Bool, ElementType::Int8, ElementType::Int32, ElementType::Int64, ElementType::Uint8];
 const TARGETS: [ElementType; 2] = [ElementType::Int32, ElementType::Int64];
@@ -72,7 +72,7 @@ const fn version(since: u8, attributes: &'static [AttributeSpec]) -> Version {
     Version::new(since, JUDGED, attributes, INPUTS)
 }
 
-/// Whether a version lists a type, which it does for input and output alike.
+/// Whether a version lists a type. It lists the same types for input and output.
 fn is_listed(element_type: ElementType, version: u8) -> bool {
     let since = match element_type {
         ElementType::Complex64 | ElementType::Complex128 => return false,
@@ -88,7 +88,7 @@ fn is_listed(element_type: ElementType, version: u8) -> bool {
     since <= version
 }
 
-/// The type that `to` asks for, by its number or by its name in whatever spelling.
+/// The type that `to` asks for, by its number or by its name in any mix of upper and lower case.
 fn target(attributes: &[Attribute]) -> Option<ElementType> {
     if let Some(number) = int(attributes, TO) {
         return ElementType::from_data_type(i32::try_from(number).ok()?);
@@ -139,7 +139,7 @@ fn execute(call: &Call) -> Expectation {
     Expectation::unspecified(rule, answers.chain([Answer::Refusal]))
 }
 
-/// The elements as another type, of whose bits those that it has no room for are dropped.
+/// The elements as another type. Bits that do not fit in that type are dropped.
 fn cast(data: &Tensor, to: ElementType, of: impl Fn(i128) -> i128) -> Tensor {
     if data.element_type() == to {
         return data.clone();
@@ -155,7 +155,7 @@ fn range(element_type: ElementType) -> (i128, i128) {
     (-end, end - 1)
 }
 
-/// Whether an attribute that casts to integers have no use for is not the default.
+/// Whether an attribute that has no effect on casts to integers has another value than its default.
 fn has_idle_attribute(call: &Call) -> bool {
     call.int(SATURATE.name).is_some_and(|saturate| saturate != DEFAULT_SATURATE)
         || call.string(ROUND_MODE.name).is_some_and(|mode| mode != DEFAULT_ROUND_MODE)
@@ -165,7 +165,7 @@ fn has_idle_attribute(call: &Call) -> bool {
 const THAT_FIT: [i64; 12] =
     [0, 7, -1, 1, -7, 255, -128, 65_536, (1 << 31) - 1, -(1 << 31), (1 << 31) - 2, 1 - (1 << 31)];
 
-/// Numbers of 64 bits around every boundary, of which none fits into 32. Cut off, many are of the other sign, or 0.
+/// Numbers of 64 bits around every boundary. None of them fits into 32 bits; when truncated, many change their sign or become 0.
 const THAT_DO_NOT: [i64; 16] = [
     1 << 31,
     -(1 << 31) - 1,
@@ -185,7 +185,7 @@ const THAT_DO_NOT: [i64; 16] = [
     i64::MIN + 1,
 ];
 
-/// What is the number of no type in any version.
+/// Numbers that name no valid target in any version.
 const NO_NUMBERS: [i64; 12] = [0, -1, 99, 29, 14, 15, 256 + 7, (1 << 32) + 6, (1 << 32) + 7, -7, i64::MIN, i64::MAX];
 const NO_NAMES: [&str; 10] =
     ["INT65", "", "UNDEFINED", "INT", "LONG", "COMPLEX64", "STRING", "BFLOAT16", "INT4", "FLOAT6E2M3"];
@@ -198,7 +198,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     let to = d.attribute(TO, |d| to(d).map(Some))?;
     let to = to.and_then(|value| target(&[Attribute { name: TO.to_owned(), value }]));
     let declared = d.version.attributes;
-    // One of the attributes after `to`, or, beyond the last of them, both.
+    // The place of one of the attributes after `to`. One past the last place stands for all of them.
     let idle = if d.breaks(Rule::CAST_IDLE_ATTRIBUTE) { Some(d.u.int_in_range(1..=declared.len())?) } else { None };
     for (place, spec) in declared.iter().enumerate().skip(1) {
         let is_idle =
@@ -212,7 +212,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     data(d, to)
 }
 
-/// The type of the data: the one that is given, unless the aim needs another.
+/// The type of the data: the given type, unless the aim needs another.
 fn element_type(d: &mut Drawing) -> arbitrary::Result<ElementType> {
     let (aim, version) = (d.aim, d.since());
     match aim {
@@ -259,7 +259,7 @@ fn to(d: &mut Drawing) -> arbitrary::Result<AttributeValue> {
     Ok(AttributeValue::String(name))
 }
 
-/// What no version knows as a type, or this version does not list.
+/// A value of `to` that names no type, or a type that this version does not list.
 fn no_target(d: &mut Drawing) -> arbitrary::Result<AttributeValue> {
     let version = d.since();
     if version < NUMBERS_SINCE {
@@ -283,8 +283,8 @@ fn round_mode(d: &mut Drawing, is_idle: bool) -> arbitrary::Result<Option<Attrib
     Ok(mode.map(|mode| AttributeValue::String(mode.to_owned())))
 }
 
-/// Adds the data. Where numbers of 64 bits are cast to 32, it matters which ones they are: before the rules for each
-/// pair, none may be too large unless that is the aim.
+/// Adds the data. In a cast from int64 to int32 its values matter: before [`PAIRS_SINCE`], none may be out of range unless that is
+/// the aim.
 fn data(d: &mut Drawing, to: Option<ElementType>) -> arbitrary::Result<()> {
     let narrows = d.element_type == ElementType::Int64 && to == Some(ElementType::Int32);
     let is_open = d.since() < PAIRS_SINCE;
@@ -375,7 +375,7 @@ mod tests {
         CAST.evaluate(opset, attributes, &[Some(data.clone())], 1)
     }
 
-    /// The cast to a type as a version asks for it.
+    /// The attribute `to` for a type, as a version asks for it.
     fn to(opset: u8, to: ElementType) -> Attribute {
         if opset < 6 { text(TO, &enum_name(to)) } else { number(TO, to.data_type().into()) }
     }
@@ -389,7 +389,7 @@ mod tests {
     fn the_versions_make_as_many_cells_as_are_judged() {
         let listed = |version: &Version| ElementType::ALL.into_iter().filter(|&t| is_listed(t, version.since)).count();
         let counts: Vec<(u8, usize)> = CAST.versions.iter().map(|version| (version.since, listed(version))).collect();
-        // The two types of 6 bits, which version 28 lists too, are no types here.
+        // Version 28 also lists the two types of 6 bits, which do not exist here.
         let all = [(1, 12), (6, 12), (9, 13), (13, 14), (19, 18), (21, 20), (23, 21), (24, 22), (25, 24), (28, 24)];
         assert_eq!((counts.as_slice(), CAST.cells()), (&all[..], 50));
     }

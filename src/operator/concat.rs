@@ -49,10 +49,10 @@ pub(crate) static CONCAT: Operator = Operator {
 
 const AXIS: &str = "axis";
 
-/// The axis where none is given, which only version 1 allows.
+/// The default axis, which only version 1 has.
 const DEFAULT: i64 = 1;
 
-/// The version that brought axes that count from the back.
+/// The version that introduced axes counted from the back.
 const NEGATIVE_AXIS_SINCE: u8 = 11;
 
 const INPUTS: &[InputSpec] = &[InputSpec { arity: Arity::Variadic, ..InputSpec::data("inputs") }];
@@ -128,7 +128,7 @@ fn given<'a>(call: &Call<'a>) -> Vec<&'a Tensor> {
     call.inputs.iter().flatten().collect()
 }
 
-/// The input that the others have to fit: the first that has elements, or else the first.
+/// The input that the other inputs have to fit: the first with elements, or else the first.
 fn reference<'a>(inputs: &[&'a Tensor]) -> Option<&'a Tensor> {
     inputs.iter().find(|input| !input.is_empty()).or(inputs.first()).copied()
 }
@@ -168,7 +168,7 @@ fn join(call: &Call, inputs: &[&Tensor], reference: &Tensor) -> Expectation {
     if is_early && value < 0 { expectation.or_refusal(Rule::CONCAT_NEGATIVE_AXIS) } else { expectation }
 }
 
-/// Inputs that fit, one after the other along the axis. Each has, for every index of the axes before, one run of elements.
+/// Fitting inputs, joined along the axis. Each input contributes one run of elements for every index of the axes before it.
 fn joined(inputs: &[&Tensor], dims: Vec<i64>, axis: usize) -> Tensor {
     let inputs: Vec<&Tensor> = match inputs.iter().filter(|input| !input.is_empty()).copied().collect::<Vec<_>>() {
         none if none.is_empty() => inputs[..1].to_vec(),
@@ -193,13 +193,13 @@ mod tests {
     use super::*;
     use crate::tensor::places;
 
-    /// What a row demands.
+    /// The expectation of a row.
     #[derive(Clone, Copy, Debug)]
     enum Want {
         Dims(&'static [i64]),
         Reject(Rule),
         Lenient(Rule, &'static [i64]),
-        /// A refusal or this.
+        /// A refusal, or an output of these dims.
         Open(Rule, &'static [i64]),
     }
     use Want::{Dims, Lenient, Open, Reject};
@@ -303,14 +303,14 @@ mod tests {
         CONCAT.evaluate(opset, &axis.map(attribute).into_iter().collect::<Vec<_>>(), inputs, 1)
     }
 
-    /// A tensor no element of which is in one of another number.
+    /// A tensor that has no element in common with a tensor of another number.
     fn numbered(number: usize, dims: &[i64]) -> Tensor {
         let count = element_count(dims).unwrap();
         let elements = (0..count).map(|place| (1000 * number + place) as u128);
         Tensor::from_element_bits(ElementType::Float, dims.to_vec(), elements).unwrap()
     }
 
-    /// The same result, by looking for the input of each element.
+    /// The result of `joined`, found by looking up the input of each element.
     fn joined_one_by_one(inputs: &[&Tensor], dims: &[i64], axis: usize) -> Tensor {
         let elements = places(dims, |index| {
             let mut own = index.to_vec();

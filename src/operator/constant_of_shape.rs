@@ -1,4 +1,4 @@
-//! `ConstantOfShape`: a tensor of the shape asked for, each element the same.
+//! `ConstantOfShape`: a tensor of the requested shape whose elements are all the same.
 
 use super::draw::{MAX_DRAWN, dims_of_rank, is_laborious};
 use super::{
@@ -57,7 +57,7 @@ const TYPES: [ElementType; 23] = [
     ElementType::Uint2,
 ];
 
-/// A version and how many of the types it lists.
+/// A version, and the number of types that it lists.
 const fn version(since: u8, types: usize) -> Version {
     const ATTRIBUTES: &[AttributeSpec] = &[AttributeSpec::new(VALUE, AttributeKind::Tensor, Role::Data)];
     const INPUTS: &[InputSpec] = &[InputSpec::int64("input", Role::Sizes)];
@@ -65,10 +65,10 @@ const fn version(since: u8, types: usize) -> Version {
     Version::new(since, ALL.split_at(types).0, ATTRIBUTES, INPUTS)
 }
 
-/// What is asked for now and then beside a 0.
+/// Sizes that are drawn now and then beside a 0.
 const BESIDE_ZERO: [i64; 6] = [65_537, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 1 << 48];
 
-/// Shapes of at least 2^50 elements, and some of them few or none when counted in 64 bits.
+/// Shapes of at least 2^50 elements. Counted in 64 bits, some have few or no elements.
 const VAST: [&[i64]; 7] = [
     &[TOO_MANY],
     &[i64::MAX],
@@ -79,7 +79,7 @@ const VAST: [&[i64]; 7] = [
     &[2, i64::MAX, i64::MAX],
 ];
 
-/// What is drawn for a dim below 0: some are 0, 1 or 2 when truncated to 32 bits.
+/// Negative dims to draw. Some are 0, 1 or 2 when truncated to 32 bits.
 const NEGATIVE: [i64; 8] = [-1, -2, i64::MIN, i64::MIN + 1, -(1 << 31), -(1 << 32), 1 - (1 << 32), 2 - (1 << 32)];
 
 fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
@@ -94,7 +94,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
 }
 
 fn value(d: &mut Drawing) -> arbitrary::Result<Option<AttributeValue>> {
-    // Without a value it is a float.
+    // Without a value, the output is a float.
     let is_left_out = d.element_type == ElementType::Float && d.ratio(1, 2)? || d.is_free && d.ratio(1, 12)?;
     let dims = match d.aim {
         Aim::Break(Rule::CONSTANT_OF_SHAPE_VALUE_COUNT) => choose_dims(d, &[&[2], &[2, 2], &[0], &[3, 1], &[1, 0]])?,
@@ -111,7 +111,7 @@ fn choose_dims(d: &mut Drawing, among: &[&[i64]]) -> arbitrary::Result<Vec<i64>>
     Ok(d.choose(among)?.to_vec())
 }
 
-/// A tensor of a few elements, each among those that are the most easily changed on the way.
+/// A tensor of a few elements, often ones that are easily changed on the way through a runtime.
 fn tensor(d: &mut Drawing, dims: Vec<i64>) -> arbitrary::Result<Tensor> {
     let count = product(dims.iter().copied()).unwrap_or(0);
     let tensor = if d.element_type == ElementType::String {
@@ -121,7 +121,7 @@ fn tensor(d: &mut Drawing, dims: Vec<i64>) -> arbitrary::Result<Tensor> {
         let any: u128 = d.u.arbitrary()?;
         let bits = if d.ratio(3, 4)? { d.choose(&pool)? } else { any };
         let own = if d.element_type == ElementType::Bool { 1 } else { mask(d.element_type.bits()) };
-        // Each differs from those before it.
+        // Each element differs from those before it.
         Tensor::from_element_bits(d.element_type, dims, (0..count.cast_unsigned()).map(|place| (bits ^ place) & own))
     };
     Ok(tensor.expect("there is one element for each place of the dims"))
@@ -150,7 +150,7 @@ fn shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     }
 }
 
-/// The dims that data would have, where they are small enough and as many as are wanted, or others.
+/// The dims drawn for data, if they are small enough and have the wanted length, or else other dims.
 fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let is_small = product(d.dims.iter().copied()).is_some_and(|count| count <= i128::from(MAX_DRAWN));
     let fits = is_small && !is_vast(&d.dims) && d.length.is_none_or(|length| length == d.dims.len());
@@ -171,7 +171,7 @@ fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(shape)
 }
 
-/// A shape with one dim below 0 or more; two of them multiply to a number above 0.
+/// A shape with at least one dim below 0. Two of them have a product above 0.
 fn negative_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let mut shape = valid_shape(d)?;
     for _ in 0..d.between(1, 2)? {
@@ -184,7 +184,7 @@ fn negative_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(shape)
 }
 
-/// Boundary values without a plan.
+/// Arbitrary boundary values.
 fn wild_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let (pool, length) = (boundary_sizes(), d.u.int_in_range(0_u8..=5)?);
     let mut shape = (0..length).map(|_| d.choose(&pool)).collect::<arbitrary::Result<Vec<i64>>>()?;
@@ -242,7 +242,7 @@ fn execute(call: &Call) -> Expectation {
     let operand = call.input(0).expect("a well-formed call has its shape");
     let shape = operand.int64s().expect("a well-formed call has an int64 shape");
     let answer = fill(shape, &value);
-    // V6, V9: the values as a list, and the first element of several, are the readings that suggest themselves.
+    // V6, V9: the obvious readings are the values of the shape as a list, and the first element of a value that has several.
     let rejected = |rule| Expectation::Reject { rule, lenient: answer.outputs().map(<[Tensor]>::to_vec) };
     match (&answer, value.dims()) {
         _ if operand.rank() != 1 => rejected(Rule::CONSTANT_OF_SHAPE_INPUT_RANK),
@@ -257,12 +257,12 @@ fn execute(call: &Call) -> Expectation {
     }
 }
 
-/// The value where none is given: 0.0, a float.
+/// The default value: the float 0.0.
 fn zero() -> Tensor {
     Tensor::zero(ElementType::Float).with_dims(vec![1]).expect("one element is as many as the dims hold")
 }
 
-/// A tensor of a shape, each element the first of the value.
+/// The expectation of a tensor of this shape. Each element is the first element of the value.
 fn fill(shape: Vec<i64>, value: &Tensor) -> Expectation {
     if shape.iter().any(|&dim| dim < 0) {
         return Expectation::reject(Rule::CONSTANT_OF_SHAPE_NEGATIVE_DIM);

@@ -1,4 +1,4 @@
-//! `DepthToSpace`: the depth of each pixel spread out over a block of pixels.
+//! `DepthToSpace`: spreads the depth of each pixel over a block of pixels.
 
 use super::blocks::{self, BLOCKSIZE, Blocks, MODE, Mover, RANK, Rules, version};
 use super::{AttributeSpec, Operator, OutputType, Rule, Text, Topic, always, since};
@@ -33,7 +33,7 @@ pub(crate) static DEPTH_TO_SPACE: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// The version that brought the attribute `mode`.
+/// The version that introduced the attribute `mode`.
 const MODE_SINCE: u8 = 11;
 
 const WITH_MODE: &[AttributeSpec] = &[BLOCKSIZE, MODE];
@@ -131,7 +131,7 @@ mod tests {
         }
         let expectation = evaluate(&DEPTH_TO_SPACE, 10, &[1, 8, 1, 1], 2, Some("DCR"));
         assert_eq!(expectation, Expectation::reject(Rule::UNDECLARED_ATTRIBUTE));
-        // By the formula of the document, in the other dims too: numpy gives the same.
+        // By the formula of the document, also in the other dims. numpy gives the same result.
         assert_eq!(moved(&[1, 4, 1, 3], 2), defined(&[1, 1, 2, 6], [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]));
     }
 

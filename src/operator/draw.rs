@@ -1,40 +1,40 @@
 //! How operators draw calls: valid ones, those that break one rule, and wild ones.
 //!
-//! An operator says which attributes, dims and values a call has. How its tensors reach the node, and what elements its data has,
-//! is not its concern.
+//! An operator decides which attributes, dims and values a call has. It does not decide how its tensors reach the node, or which
+//! elements its data has.
 
 use arbitrary::{Result, Unstructured};
 
 use super::{Arity, Attribute, AttributeKind, AttributeValue, INDEX_TYPES, Role, Rule, TOO_MANY, Types, Version};
 use crate::tensor::{ElementType, Strings, Tensor, mask, product};
 
-/// What a call is drawn for.
+/// The purpose of a drawn call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aim {
-    /// Exactly one right answer.
+    /// A call with exactly one right answer.
     Valid,
-    /// It breaks this rule and no other, or is left open by it.
+    /// A call that breaks this rule and no other, or is left unspecified by it.
     Break(Rule),
-    /// Boundary values without a plan.
+    /// A call of arbitrary boundary values.
     Wild,
 }
 
-/// The element type and dims of data, whose elements do not matter.
+/// The element type and dims of data. Its elements do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
     pub element_type: ElementType,
     pub dims: Vec<i64>,
 }
 
-/// An input of a call that was drawn.
+/// An input of a drawn call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
     Data(Data),
-    /// A tensor whose values decide about the output.
+    /// A tensor whose values control the output.
     Values(Tensor),
 }
 
-/// A call that was drawn. `None` is an input that is left out.
+/// A drawn call. `None` is an input that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     pub attributes: Vec<Attribute>,
@@ -42,21 +42,21 @@ pub struct Drawn {
     pub outputs: usize,
 }
 
-/// A call on the way. An operator draws its attributes, and then its inputs in their order.
+/// A call that is being drawn. An operator draws its attributes, and then its inputs in their order.
 pub struct Drawing<'d, 'u> {
     pub u: &'d mut Unstructured<'u>,
     pub version: &'static Version,
     pub aim: Aim,
-    /// The element type and dims of the data, which an operator may change where no such data will do.
+    /// The element type and dims of the data. An operator may change them if it cannot use them.
     pub element_type: ElementType,
     pub dims: Vec<i64>,
-    /// Whether the data is drawn for this call alone, so that it may be changed at no cost.
+    /// Whether the data is drawn for this call alone, so that it may be changed freely.
     pub is_free: bool,
-    /// How many entries the first parameter is to have, if possible.
+    /// The number of entries that the first parameter is to have, if possible.
     pub length: Option<usize>,
-    /// Attributes that are not drawn, but given.
+    /// Attributes that are given instead of drawn.
     given: Vec<Attribute>,
-    /// Whether no others are drawn.
+    /// Whether no attributes are drawn besides the given ones.
     is_fixed: bool,
     drawn: Drawn,
 }
@@ -100,19 +100,19 @@ impl<'d, 'u> Drawing<'d, 'u> {
         })
     }
 
-    /// Makes some attributes given.
+    /// Sets some attributes as given.
     pub(super) fn give(&mut self, attributes: &[Attribute]) {
         self.given = attributes.to_vec();
     }
 
-    /// Makes all attributes given, and perhaps the length of the first parameter.
+    /// Sets all attributes as given, and optionally the length of the first parameter.
     pub(super) fn fix(&mut self, attributes: &[Attribute], length: Option<usize>) {
         self.give(attributes);
         self.is_fixed = true;
         self.length = length;
     }
 
-    /// The call, bent so that it breaks a rule on the form of a node if that is its aim.
+    /// The finished call. If the aim is a rule on the form of a node, the call is changed to break it.
     pub(super) fn finish(mut self) -> Result<Drawn> {
         if let Aim::Break(rule) = self.aim {
             self.bend(rule)?;
@@ -120,17 +120,17 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(self.drawn)
     }
 
-    /// Whether the attributes are given, and not drawn.
+    /// Whether the attributes are given instead of drawn.
     pub fn is_fixed(&self) -> bool {
         self.is_fixed
     }
 
-    /// The version of the operator.
+    /// The opset that introduced the version of the operator.
     pub fn since(&self) -> u8 {
         self.version.since
     }
 
-    /// The rank of the data, as attributes count it.
+    /// The rank of the data, as an i64 like the values of attributes.
     pub fn rank(&self) -> i64 {
         rank(&self.dims)
     }
@@ -148,7 +148,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
         self.u.choose(among).copied()
     }
 
-    /// Whether something happens that happens `part` times of `whole`.
+    /// True in `part` of `whole` draws.
     pub fn ratio(&mut self, part: u8, whole: u8) -> Result<bool> {
         self.u.ratio(part, whole)
     }
@@ -158,10 +158,10 @@ impl<'d, 'u> Drawing<'d, 'u> {
         self.u.int_in_range(least..=most.max(least))
     }
 
-    /// Adds an attribute of a value that is drawn, or of none; where attributes are given, it is the one that is given.
+    /// Adds an attribute with the value from `draw`, if any. A given attribute keeps its value; a fixed call gets no others.
     ///
     /// # Errors
-    /// Those of `draw`.
+    /// The errors of `draw`.
     pub fn attribute(
         &mut self,
         name: &str,
@@ -178,10 +178,10 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(value)
     }
 
-    /// The same of an INT attribute.
+    /// As `attribute`, for an INT attribute.
     ///
     /// # Errors
-    /// Those of `draw`.
+    /// The errors of `draw`.
     pub fn int(&mut self, name: &str, draw: impl FnOnce(&mut Self) -> Result<Option<i64>>) -> Result<Option<i64>> {
         match self.attribute(name, |d| Ok(draw(d)?.map(AttributeValue::Int)))? {
             Some(AttributeValue::Int(value)) => Ok(Some(value)),
@@ -189,10 +189,10 @@ impl<'d, 'u> Drawing<'d, 'u> {
         }
     }
 
-    /// The same of an INTS attribute.
+    /// As `attribute`, for an INTS attribute.
     ///
     /// # Errors
-    /// Those of `draw`.
+    /// The errors of `draw`.
     pub fn ints(
         &mut self,
         name: &str,
@@ -210,29 +210,29 @@ impl<'d, 'u> Drawing<'d, 'u> {
         self.other_data(element_type, dims.clone());
     }
 
-    /// Adds further data.
+    /// Adds data of this type and these dims as the next input.
     pub fn other_data(&mut self, element_type: ElementType, dims: Vec<i64>) {
         self.drawn.inputs.push(Some(Given::Data(Data { element_type, dims })));
     }
 
-    /// Adds a tensor whose values decide.
+    /// Adds a tensor whose values control the output.
     pub fn values(&mut self, values: Tensor) {
         self.drawn.inputs.push(Some(Given::Values(values)));
     }
 
-    /// Adds an int64 vector whose values decide.
+    /// Adds an int64 vector whose values control the output.
     pub fn vector(&mut self, values: &[i64]) {
         self.values(Tensor::vector(values));
     }
 
-    /// Adds an int64 vector in dims of another rank than 1.
+    /// Adds an int64 tensor of these values whose rank is not 1.
     pub fn vector_of_other_rank(&mut self, values: &[i64]) -> Result<()> {
         let vector = self.of_other_rank(&Tensor::vector(values))?;
         self.values(vector);
         Ok(())
     }
 
-    /// The elements of a vector in dims of another rank than 1.
+    /// The elements of a vector in a tensor whose rank is not 1.
     pub fn of_other_rank(&mut self, vector: &Tensor) -> Result<Tensor> {
         let length = i64::try_from(vector.len()).unwrap_or(i64::MAX);
         let dims = match (length, self.between(0, 2)?) {
@@ -248,7 +248,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
         self.drawn.inputs.push(None);
     }
 
-    /// Leaves out what was skipped last, in half of the calls: at the end, no name is the same as the empty name.
+    /// In half of the calls, removes the inputs at the end that were skipped. At the end, no name is the same as the empty name.
     pub fn trim(&mut self) -> Result<()> {
         if self.ratio(1, 2)? {
             while self.drawn.inputs.last() == Some(&None) {
@@ -258,18 +258,18 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(())
     }
 
-    /// Names so many outputs.
+    /// Sets the number of outputs that the node names, at least 1.
     pub fn outputs(&mut self, count: usize) {
         self.drawn.outputs = count.max(1);
     }
 
-    /// An axis in [-r, r-1], or from 0 on, of data that has one.
+    /// An axis in [-r, r-1], or in [0, r-1] if it may not be negative. The data has at least one axis.
     pub fn axis_in_range(&mut self, may_be_negative: bool) -> Result<i64> {
         let rank = self.rank();
         self.between(if may_be_negative { -rank } else { 0 }, rank - 1)
     }
 
-    /// An axis that is not in [-r, r-1], around the ends of what is and of 32 and 64 bits; where none may be negative, from 0 on.
+    /// An axis outside [-r, r-1], near the ends of this range or of 32 and 64 bits. If it may not be negative, it is at least r.
     pub fn axis_out_of_range(&mut self, may_be_negative: bool) -> Result<i64> {
         let rank = self.rank();
         let is_out = |&axis: &i64| axis >= rank || may_be_negative && axis < -rank;
@@ -277,13 +277,13 @@ impl<'d, 'u> Drawing<'d, 'u> {
         self.choose(&axes)
     }
 
-    /// A number around every boundary of an axis.
+    /// A number near any boundary of an axis.
     pub fn any_axis(&mut self) -> Result<i64> {
         let rank = self.rank();
         if self.ratio(1, 2)? { self.between(-rank - 2, rank + 2) } else { self.choose(&boundary_axes(rank)) }
     }
 
-    /// Gives data that is a scalar one dim at least.
+    /// Gives scalar data one dim.
     pub fn need_axis(&mut self) -> Result<()> {
         if self.dims.is_empty() {
             self.dims = vec![self.choose(&[2, 1, 3, 0, 5])?];
@@ -291,7 +291,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(())
     }
 
-    /// Gives data elements, and no more than may be drawn: a size that only a 0 beside it allows goes with the 0.
+    /// Gives the data elements, but no more than may be drawn. A size that is valid only beside a 0 becomes 1, as the 0 does.
     pub fn need_elements(&mut self) {
         let mut room = MAX_DRAWN;
         for dim in &mut self.dims {
@@ -302,8 +302,8 @@ impl<'d, 'u> Drawing<'d, 'u> {
         }
     }
 
-    /// Of data without elements that is drawn for this call alone, now and then makes one dim vast, and the others 0 or 1: to count
-    /// it takes more than 32 bits, or more than a double has.
+    /// Now and then makes one dim vast, and the others 0 or 1. It does so in valid calls only, with data that has no elements and
+    /// is drawn for this call alone. The vast dim needs more than 32 bits, or more than the precision of a double.
     pub fn widen(&mut self) -> Result<()> {
         let places: Vec<usize> = (0..self.dims.len()).filter(|&place| self.dims[place] != 0).collect();
         let may_be_vast = self.aim == Aim::Valid && self.is_free && self.dims.contains(&0) && !places.is_empty();
@@ -317,7 +317,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(())
     }
 
-    /// A size up to a bound, or now and then 0.
+    /// A size up to a bound, now and then 0.
     pub fn size_within(&mut self, most: i64) -> Result<i64> {
         if self.ratio(1, 20)? {
             return Ok(0);
@@ -326,7 +326,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(if size > most { 1 } else { size })
     }
 
-    /// Breaks a rule on the form of a node; any other is the operator's own.
+    /// Breaks a rule on the form of a node. The operator itself breaks any other rule.
     fn bend(&mut self, rule: Rule) -> Result<()> {
         let (specs, count) = (self.version.inputs, self.drawn.inputs.len());
         let inputs = &mut self.drawn.inputs;
@@ -396,7 +396,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
                     let is_index = specs[place].types == Types::Index;
                     let is_other = |t: &ElementType| !(*t == ElementType::Int64 || is_index && INDEX_TYPES.contains(t));
                     let types: Vec<ElementType> = ElementType::ALL.into_iter().filter(is_other).collect();
-                    // Of type variables, all change together, or else they do not fit each other.
+                    // Inputs of the type variable Tind all change together, because they must have one type.
                     let element_type = *self.u.choose(&types)?;
                     let alike = |other: &usize| *other == place || is_index && specs[*other].types == Types::Index;
                     for place in places.into_iter().filter(alike) {
@@ -440,7 +440,7 @@ impl<'d, 'u> Drawing<'d, 'u> {
 }
 
 impl Drawn {
-    /// Sets the target shape of a call of a version, wherever it has it.
+    /// Sets the target shape of a call, whether it is an attribute or an input.
     pub fn set_target(&mut self, version: &Version, target: &[i64]) {
         let is_target = |attribute: &&mut Attribute| {
             version.attributes.iter().any(|spec| spec.role == Role::TargetShape && spec.name == attribute.name)
@@ -470,7 +470,7 @@ impl Given {
     }
 }
 
-/// Gives an input another type, and numbers their low bits.
+/// Gives an input another type. Its numbers keep their low bits.
 fn retype(input: &mut Option<Given>, element_type: ElementType) {
     match input {
         Some(Given::Data(data)) => data.element_type = element_type,
@@ -491,20 +491,20 @@ fn retyped(tensor: &Tensor, element_type: ElementType) -> Tensor {
     made.unwrap_or_else(|_| tensor.clone())
 }
 
-/// What is drawn for a flag that is neither 0 nor 1: truncated, most are one of the two.
+/// Values to draw for a flag that are neither 0 nor 1. Truncated, most are 0 or 1.
 pub(super) const OTHER_FLAGS: [i64; 8] = [2, -1, 256, 1 << 31, 1 << 32, (1 << 32) + 1, i64::MIN, i64::MAX];
 
-/// Whether outputs of these dims are too many elements to ask for often, and too few for each runtime to refuse.
+/// Whether an output of these dims has too many elements to be asked for often, but too few for every runtime to refuse it.
 pub(super) fn is_laborious(dims: &[i64]) -> bool {
     product(dims.iter().copied()).is_some_and(|count| (1 << 16..i128::from(TOO_MANY)).contains(&count))
 }
 
-/// The most elements that drawn data has.
+/// The most elements that drawn data may have.
 pub(crate) const MAX_DRAWN: i64 = 4096;
 
-/// Dims of data: ranks 0 to 12, seldom 33 and 64, where one case may take a runtime as long as a thousand others; sizes 0,
-/// 1, primes and powers of two. About 4 % have another factor, up to 128 or some beyond, and of those with a 0, 6 % a size
-/// above 2^16 beside it.
+/// Dims of data. The ranks are 0 to 12, seldom 33 or 64, where one case may take a runtime as long as a thousand others. The sizes
+/// are 0, 1, primes and powers of two. About 4 % of the dims have another factor: up to 128, or one of some beyond. Of the dims
+/// with a 0, 6 % have a size above 2^16 beside it.
 pub(crate) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
     let rank = match u.int_in_range(0_u16..=9999)? {
         0..=999 => 0,
@@ -519,7 +519,7 @@ pub(crate) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
     dims_of_rank(u, rank, MAX_DRAWN)
 }
 
-/// The same of one rank and at most so many elements.
+/// As `dims`, for one rank and at most `most` elements.
 pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<Vec<i64>> {
     let mut dims = Vec::with_capacity(usize::from(rank));
     let mut count = 1;
@@ -541,7 +541,7 @@ pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<
             dims[place] = *u.choose(&LARGE)?;
             leave_room(&mut dims, place);
         }
-        // A zero at the front, at the end, or anywhere; then perhaps a second one.
+        // A zero at the front, in the middle or at the end; then perhaps a second one.
         for _ in 0..=u.int_in_range(0_u8..=1)? {
             let last = dims.len() - 1;
             let position = *u.choose(&[0, last, last / 2])?;
@@ -551,8 +551,8 @@ pub(crate) fn dims_of_rank(u: &mut Unstructured, rank: u8, most: i64) -> Result<
     Ok(dims)
 }
 
-/// Makes sizes beside a large one 1 where all would multiply to more than 2^21. Runtimes go over the sizes before a 0 though there
-/// is nothing to move: more would be neither quick nor endless, and one such case take as long as a thousand others.
+/// Sets sizes beside a large one to 1 where the product would exceed 2^21. Runtimes iterate over the sizes before a 0 though there
+/// is nothing to move. Beyond 2^21, a case is neither quick nor endless, and may take as long as a thousand others.
 fn leave_room(dims: &mut [i64], large: usize) {
     let mut room = (1 << 21) / dims[large];
     let (before, rest) = dims.split_at_mut(large);
@@ -562,18 +562,18 @@ fn leave_room(dims: &mut [i64], large: usize) {
     }
 }
 
-/// Sizes that pass 16 bits, and whose product with others stays far below 59 bits: beside a 0 only.
+/// Sizes above 16 bits whose product with other sizes stays far below 59 bits. They are used beside a 0 only.
 pub(super) const LARGE: [i64; 6] = [65_537, 70_000, 99_991, 131_072, 1 << 20, (1 << 20) - 3];
 
-/// Primes and products of them past 128.
+/// Primes, and products of primes, above 128.
 const DIVISORS_BEYOND: [i64; 12] = [129, 131, 191, 251, 255, 257, 509, 521, 1021, 1031, 2039, 4093];
 
-/// A number to divide by: each from 1 to 128, and some beyond.
+/// A number to divide by: any from 1 to 128, or one of some beyond.
 pub(super) fn divisor(u: &mut Unstructured) -> Result<i64> {
     if u.ratio(1, 8)? { Ok(*u.choose(&DIVISORS_BEYOND)?) } else { Ok(i64::from(u.int_in_range(1_u8..=128)?)) }
 }
 
-/// Zero-size dims whose other sizes multiply past 63 bits.
+/// Dims with a 0 whose other sizes have a product above 2^59.
 fn vast_dims(u: &mut Unstructured) -> Result<Vec<i64>> {
     let (big, root) = (*u.choose(&[1 << 62, i64::MAX, (1 << 61) - 1])?, 1 << 32);
     let mut dims = u.choose(&[vec![big], vec![root, root], vec![root, root, 2], vec![1 << 31, 1 << 31]])?.clone();
@@ -582,12 +582,12 @@ fn vast_dims(u: &mut Unstructured) -> Result<Vec<i64>> {
     Ok(dims)
 }
 
-/// The rank as attributes count it.
+/// The rank as an i64, like the values of attributes.
 pub(crate) fn rank(dims: &[i64]) -> i64 {
     i64::try_from(dims.len()).unwrap_or(i64::MAX)
 }
 
-/// Every boundary of an axis for data of a rank: around 0, the rank and its double, and around the ends of 32 and 64
+/// Numbers at every boundary of an axis for data of this rank: around 0, the rank and its double, and around the ends of 8 to 64
 /// bits, where a truncated axis would be in range again.
 pub(crate) fn boundary_axes(rank: i64) -> Vec<i64> {
     let mut axes = Vec::new();

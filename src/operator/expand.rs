@@ -1,4 +1,4 @@
-//! Expand: a tensor repeated along its dims of 1, and along new ones before the first, until it has the shape asked for.
+//! Expand: a tensor repeated along its dims of 1, and along new dims before the first, until it has the requested shape.
 
 use super::draw::{MAX_DRAWN, is_laborious};
 use super::{
@@ -31,13 +31,13 @@ const fn version(since: u8, last: ElementType) -> Version {
     Version::new(since, ElementType::up_to(last), &[], INPUTS)
 }
 
-/// Past this rank no output is drawn, unless the data is past it.
+/// The largest rank of a drawn output, unless the data has a larger one.
 const MAX_RANK: usize = 12;
 
-/// What is asked for now and then beside a 0: truncated to 32 bits, each is another valid size.
+/// Sizes that are drawn now and then beside a 0. Truncated to 16 bits, each is 0 or 1; most are so in 32 bits too.
 const BESIDE_ZERO: [i64; 6] = [65_537, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 1 << 48];
 
-/// At least 2^50 elements, and some of them few or none when counted in 64 bits.
+/// Shapes of at least 2^50 elements. Counted in 64 bits, some have few or no elements.
 const VAST: [&[i64]; 7] = [
     &[TOO_MANY],
     &[i64::MAX],
@@ -48,7 +48,7 @@ const VAST: [&[i64]; 7] = [
     &[i64::MAX, i64::MAX],
 ];
 
-/// Below -1, and some of them 0, 1 or 2 when truncated to 32 bits.
+/// Sizes below -1. Some are 0, 1 or 2 when truncated to 32 bits.
 const BELOW_MINUS_ONE: [i64; 8] =
     [-2, -3, i64::MIN, i64::MIN + 1, -(1 << 31), -(1 << 32), 1 - (1 << 32), 2 - (1 << 32)];
 
@@ -64,7 +64,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Gives data of dims with which the rule can be broken, where others cannot, and often dims of 1 where there is a choice.
+/// Gives the data dims with which the rule can be broken. Data drawn for this call alone often gets dims of 1.
 fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
     let has_ones = d.is_free && d.ratio(1, 2)?;
     match d.aim {
@@ -103,7 +103,7 @@ fn shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     }
 }
 
-/// A shape that the data can take: over each of its dims that dim or 1, and over a 1, or before all of them, any size.
+/// A shape to which the data can expand: over each of its dims that dim or 1, and over a 1, or in front, any size.
 fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let rank = d.dims.len();
     let length = match d.length {
@@ -123,7 +123,7 @@ fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
         }
         shape.push(size);
     }
-    // Where there are no elements at all, a size is large now and then.
+    // If the output has no elements, a size is large now and then.
     if length > 0 && d.ratio(1, 6)? {
         let mut larger = shape.clone();
         let place = d.u.choose_index(length)?;
@@ -132,12 +132,12 @@ fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
             shape = larger;
         }
     }
-    // Ones ask for nothing, so they suit data that is as large as it may be.
+    // A shape of ones changes nothing, so it suits data of the largest size.
     let is_fine = broadcast(&d.dims, &shape).is_some_and(|dims| !is_vast(&dims));
     Ok(if is_fine { shape } else { vec![1; length] })
 }
 
-/// A shape with a value in place of another, or before the first.
+/// The shape with a value in place of one of its sizes, or before the first.
 fn with_value(d: &mut Drawing, mut shape: Vec<i64>, value: i64) -> arbitrary::Result<Vec<i64>> {
     let place = d.u.int_in_range(0..=shape.len())?;
     match shape.get_mut(place) {
@@ -147,7 +147,7 @@ fn with_value(d: &mut Drawing, mut shape: Vec<i64>, value: i64) -> arbitrary::Re
     Ok(shape)
 }
 
-/// A shape with a size over a dim that is neither that dim nor 1, but may be so when truncated to 32 bits.
+/// A shape with a size that is neither the dim it is aligned with nor 1. Truncated to 32 bits it may be one of the two.
 fn unfit_shape(d: &mut Drawing, mut shape: Vec<i64>) -> arbitrary::Result<Vec<i64>> {
     let rank = d.dims.len();
     let places: Vec<usize> = (0..rank).filter(|&place| d.dims[place] != 1).collect();
@@ -163,13 +163,13 @@ fn unfit_shape(d: &mut Drawing, mut shape: Vec<i64>) -> arbitrary::Result<Vec<i6
     Ok(shape)
 }
 
-/// A shape with more elements than any memory holds, for data that has some.
+/// A shape with more elements than any memory holds, for data that has elements.
 fn vast_shape(d: &mut Drawing, mut shape: Vec<i64>) -> arbitrary::Result<Vec<i64>> {
     for size in &mut shape {
         *size = (*size).max(1);
     }
     pad(&mut shape, d.dims.len());
-    // The last of the large sizes may stand over the first dim.
+    // The last of the large sizes may be aligned with the first dim.
     if shape.len() == d.dims.len() && d.dims.first() == Some(&1) && d.ratio(1, 2)? {
         shape.remove(0);
     }
@@ -177,12 +177,12 @@ fn vast_shape(d: &mut Drawing, mut shape: Vec<i64>) -> arbitrary::Result<Vec<i64
     Ok([vast, &shape].concat())
 }
 
-/// Boundary values without a plan.
+/// Arbitrary boundary values.
 fn wild_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let pool: Vec<i64> = boundary_sizes().into_iter().chain(d.dims.iter().copied().take(4)).collect();
     let length = d.u.int_in_range(0_u8..=5)?;
     let mut shape = (0..length).map(|_| d.choose(&pool)).collect::<arbitrary::Result<Vec<i64>>>()?;
-    // Read as dims to keep, a -1 asks for as much as a 1.
+    // Read as "keep the dim", a -1 asks for as much as a 1.
     let readable: Vec<i64> = shape.iter().map(|&size| if size == -1 { 1 } else { size }).collect();
     if broadcast(&d.dims, &readable).is_some_and(|dims| is_laborious(&dims)) {
         shape.insert(0, TOO_MANY);
@@ -190,13 +190,13 @@ fn wild_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(shape)
 }
 
-/// Brings a shape to a length at least, by ones before the first.
+/// Extends a shape to at least this length, by ones before the first size.
 fn pad(shape: &mut Vec<i64>, length: usize) {
     let missing = length.saturating_sub(shape.len());
     shape.splice(0..0, std::iter::repeat_n(1, missing));
 }
 
-/// As many dims as the longer of the two has.
+/// The larger of the rank of the data and the length of the shape.
 fn output_rank(call: &Call) -> Option<usize> {
     let shape = call.input(1).filter(|shape| shape.rank() == 1)?;
     Some(call.input(0)?.rank().max(shape.len()))
@@ -238,7 +238,7 @@ fn execute(call: &Call) -> Expectation {
     if operand.rank() == 1 {
         return answer;
     }
-    // V6: the values as a list are the reading that suggests itself.
+    // V6: the obvious reading takes the values as a list.
     Expectation::Reject { rule: Rule::EXPAND_SHAPE_RANK, lenient: answer.outputs().map(<[Tensor]>::to_vec) }
 }
 
@@ -247,7 +247,7 @@ fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
         return Expectation::reject(Rule::EXPAND_NEGATIVE_DIM);
     }
     if shape.contains(&-1) {
-        // V16: to keep the dim is what a 1 asks for.
+        // V16: the lenient reading keeps the dim, as a 1 does.
         let sizes: Vec<i64> = shape.iter().map(|size| size.abs()).collect();
         let lenient = expand(data, &sizes).outputs().map(<[Tensor]>::to_vec);
         return Expectation::Reject { rule: Rule::EXPAND_MINUS_ONE, lenient };
@@ -261,7 +261,7 @@ fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
     Expectation::Defined(vec![repeated(data, &dims)])
 }
 
-/// The dims of data broadcast to a shape, if they go together.
+/// The dims of the data broadcast to a shape, if the two are compatible.
 pub(super) fn broadcast(dims: &[i64], shape: &[i64]) -> Option<Vec<i64>> {
     let rank = dims.len().max(shape.len());
     let pair = |place| match (from_the_right(dims, rank, place), from_the_right(shape, rank, place)) {
@@ -271,14 +271,14 @@ pub(super) fn broadcast(dims: &[i64], shape: &[i64]) -> Option<Vec<i64>> {
     (0..rank).map(pair).collect()
 }
 
-/// The entry at a place when a list is written out to a length by ones before the first; of a longer list, its last entries.
+/// The entry at a place when a list has this length: a shorter list gets ones in front, a longer one keeps its last entries.
 fn from_the_right(list: &[i64], length: usize, place: usize) -> i64 {
     (place + list.len()).checked_sub(length).map_or(1, |own| list[own])
 }
 
-/// The data in dims that it broadcasts to.
+/// The data, broadcast to these dims.
 pub(super) fn repeated(data: &Tensor, dims: &[i64]) -> Tensor {
-    // As many elements are the same ones.
+    // If the number of elements stays the same, the elements do too.
     data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let first = dims.len() - data.rank();
         let repeated = data.rearranged(dims, |index, own| {
@@ -298,7 +298,7 @@ mod tests {
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;
 
-    /// Data that counts up.
+    /// Data whose elements count up.
     fn data(dims: &[i64]) -> Tensor {
         let count = product(dims.iter().copied()).unwrap();
         Tensor::from_element_bits(ElementType::Float, dims.to_vec(), 0..count.cast_unsigned()).unwrap()

@@ -1,4 +1,4 @@
-//! Flatten: a tensor as a matrix, the dims before an axis multiplied into its rows and the rest into its columns.
+//! Flatten: a tensor as a matrix. The dims before an axis are multiplied into its rows, the other dims into its columns.
 
 use super::{
     Aim, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text,
@@ -39,10 +39,10 @@ pub(crate) static FLATTEN: Operator = Operator {
 
 const AXIS: &str = "axis";
 
-/// The axis where none is given.
+/// The default axis.
 const DEFAULT: i64 = 1;
 
-/// The version that brought axes that count from the back.
+/// The version that introduced axes counted from the back.
 const NEGATIVE_AXIS_SINCE: u8 = 11;
 
 const fn version(since: u8, last: ElementType) -> Version {
@@ -71,7 +71,7 @@ fn axis(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
         _ => *axis > rank || may_be_negative && *axis < -rank,
     };
     let broken: Vec<i64> = boundary_axes(rank).into_iter().filter(breaks).collect();
-    // Without an axis it is 1.
+    // The default axis is 1.
     let is_there = match d.aim {
         Aim::Break(Rule::SCALAR_AXIS) => d.ratio(3, 4)?,
         Aim::Break(Rule::AXIS_RANGE | Rule::NEGATIVE_AXIS) => true,
@@ -120,25 +120,25 @@ fn execute(call: &Call) -> Expectation {
         (None, 0) => {
             Expectation::Reject { rule: Rule::SCALAR_AXIS, lenient: flatten(data, 0).map(|matrix| vec![matrix]) }
         }
-        // In range, but the rows or columns are more than an i64 counts: no tensor can say so, which only a zero-size
-        // tensor of vast dims can ask for.
+        // The axis is in range, but the number of rows or columns exceeds an i64, so no tensor can have these dims. Only data with
+        // a dim of 0 and vast other dims gets here.
         (None, _) if split(data.rank(), axis).is_some() => Expectation::reject(Rule::VAST_DIMS),
         (None, _) => Expectation::reject(Rule::AXIS_RANGE),
     }
 }
 
-/// The matrix, if the axis is in [-r, r] and its dims can be written as i64.
+/// The matrix, if the axis is in [-r, r] and the dims of the matrix fit in an i64.
 fn flatten(data: &Tensor, axis: i64) -> Option<Tensor> {
     data.with_dims(matrix(data.dims(), axis)?).ok()
 }
 
-/// The dims of that matrix.
+/// The dims of the matrix, under the same conditions.
 fn matrix(dims: &[i64], axis: i64) -> Option<Vec<i64>> {
     let (rows, columns) = dims.split_at(split(dims.len(), axis)?);
     [rows, columns].into_iter().map(|part| i64::try_from(product(part.iter().copied())?).ok()).collect()
 }
 
-/// Where an axis in [-r, r] splits the dims.
+/// The place at which an axis in [-r, r] splits the dims.
 fn split(rank: usize, axis: i64) -> Option<usize> {
     let counted = i128::from(axis) + if axis < 0 { rank as i128 } else { 0 };
     usize::try_from(counted).ok().filter(|&index| index <= rank)

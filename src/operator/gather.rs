@@ -1,4 +1,4 @@
-//! Gather: parts of the data at indices along one axis, in the dims of the indices.
+//! Gather: the parts of the data at indices along one axis, arranged in the dims of the indices.
 
 use super::draw::MAX_DRAWN;
 use super::indices::{End, MAX_ENTRIES, draw_dims, draw_indices, fill, from_the_front, nothing, runs};
@@ -37,7 +37,7 @@ pub(crate) static GATHER: Operator = Operator {
 
 pub(super) const AXIS: &str = "axis";
 
-/// The version that brought indices that count from the back.
+/// The version that introduced indices counted from the back.
 const NEGATIVE_INDEX_SINCE: u8 = 11;
 
 const fn version(since: u8, last: ElementType) -> Version {
@@ -70,8 +70,8 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Draws an `axis`, or leaves it out, and gives the place of the axis that it names. That of one that is out of range, as `range`
-/// wants it, is 0.
+/// Draws an `axis`, or leaves it out, and returns the place of the axis. An axis that is out of range, as the rule `range` needs
+/// it, has the place 0.
 pub(super) fn draw_axis(d: &mut Drawing, range: Rule) -> arbitrary::Result<usize> {
     let aim = d.aim;
     let axis = d.int(AXIS, |d| match aim {
@@ -84,17 +84,17 @@ pub(super) fn draw_axis(d: &mut Drawing, range: Rule) -> arbitrary::Result<usize
     Ok(counted(axis, d.dims.len()).unwrap_or(0))
 }
 
-/// The axis as it counts from the front; without one it is the first.
+/// The axis counted from the front. The default is the first axis.
 pub(super) fn counted(value: Option<i64>, rank: usize) -> Option<usize> {
     axis(value.unwrap_or(0), rank)
 }
 
-/// The dims of indices that give no more elements than a drawn output may have, and no larger rank.
+/// Dims of indices with which the output has no more elements and no larger rank than a drawn output may have.
 fn index_dims(d: &mut Drawing, at: usize) -> arbitrary::Result<Vec<i64>> {
     let must_have_entries = matches!(d.aim, Aim::Break(Rule::GATHER_INDEX_RANGE | Rule::GATHER_NEGATIVE_INDEX));
     let others = d.dims.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, &dim)| dim);
     let most = match product(others).map(i64::try_from) {
-        // Along no elements no index is valid.
+        // Along an axis without elements, no index is valid.
         _ if !(d.is_wild() || must_have_entries) && d.dims.get(at) == Some(&0) => 0,
         Some(Ok(part)) => MAX_DRAWN / part.max(1),
         _ => 0,
@@ -162,7 +162,7 @@ fn execute(call: &Call) -> Expectation {
     Expectation::Defined(outputs)
 }
 
-/// The parts of the data at these places along an axis, in the dims of the result.
+/// The parts of the data at these places along an axis, in these dims.
 fn gather(data: &Tensor, at: usize, places: &[usize], dims: Vec<i64>) -> Tensor {
     if dims.contains(&0) {
         return nothing(data, dims);

@@ -1,4 +1,4 @@
-//! `GatherElements`: for each index the element at it along one axis, and at the place of the index along the others.
+//! `GatherElements`: for each index one element, at the index along one axis and at the place of the index along the others.
 
 use super::draw::MAX_DRAWN;
 use super::gather::{AXIS, counted, draw_axis};
@@ -66,7 +66,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Gives data two dims at least.
+/// Gives the data at least two dims.
 fn need_two_axes(d: &mut Drawing) -> arbitrary::Result<()> {
     while d.dims.len() < 2 {
         let size = d.choose(&[2, 1, 3])?;
@@ -75,7 +75,7 @@ fn need_two_axes(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Gives data elements along some axes, where the rule cannot be broken without.
+/// Gives the data elements, if the rule cannot be broken without them.
 fn fit_dims(d: &mut Drawing, at: usize) {
     let is_empty_beside = d.dims.iter().enumerate().any(|(place, &dim)| place != at && dim == 0);
     let must_fill = match d.aim {
@@ -88,11 +88,11 @@ fn fit_dims(d: &mut Drawing, at: usize) {
     }
 }
 
-/// Dims of indices that fit the data: as many as there are, and none larger but along the axis.
+/// Dims of indices that fit the data: of the same rank, and none larger except along the axis.
 fn index_dims(d: &mut Drawing, at: usize) -> arbitrary::Result<Vec<i64>> {
     let must_have_entries =
         matches!(d.aim, Aim::Break(Rule::GATHER_ELEMENTS_INDEX_RANGE | Rule::GATHER_ELEMENTS_OTHER_DIMS));
-    // Along no elements no index is valid.
+    // Along an axis without elements, no index is valid.
     let is_empty = !must_have_entries && (d.dims.contains(&0) || d.ratio(1, 10)?);
     let (mut dims, mut count) = (Vec::new(), 1);
     for (place, size) in d.dims.clone().into_iter().enumerate() {
@@ -113,13 +113,13 @@ fn index_dims(d: &mut Drawing, at: usize) -> arbitrary::Result<Vec<i64>> {
     Ok(dims)
 }
 
-/// An axis beside one.
+/// An axis other than `at`.
 fn axis_beside(d: &mut Drawing, at: usize) -> arbitrary::Result<usize> {
     let place = d.u.choose_index(d.dims.len() - 1)?;
     Ok(place + usize::from(place >= at))
 }
 
-/// Makes indices larger than the data beside the axis.
+/// Makes the indices larger than the data along another axis than `at`.
 fn exceed(d: &mut Drawing, dims: &mut [i64], at: usize) -> arbitrary::Result<()> {
     let place = axis_beside(d, at)?;
     if d.dims[place] > 64 {
@@ -132,7 +132,7 @@ fn exceed(d: &mut Drawing, dims: &mut [i64], at: usize) -> arbitrary::Result<()>
     Ok(())
 }
 
-/// The same of indices without entries.
+/// The same for indices without entries.
 fn exceed_without_entries(d: &mut Drawing, dims: &mut [i64], at: usize) -> arbitrary::Result<()> {
     let place = axis_beside(d, at)?;
     dims[place] = d.dims[place].saturating_add(d.choose(&[1, 2, 5, 1000])?);
@@ -142,7 +142,7 @@ fn exceed_without_entries(d: &mut Drawing, dims: &mut [i64], at: usize) -> arbit
     Ok(())
 }
 
-/// Gives indices one dim more or less.
+/// Gives the indices one dim more or less.
 fn change_rank(d: &mut Drawing, dims: &mut Vec<i64>) -> arbitrary::Result<()> {
     match d.between(0, 2)? {
         0 => dims.insert(0, 1),
@@ -152,7 +152,7 @@ fn change_rank(d: &mut Drawing, dims: &mut Vec<i64>) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Perhaps changes the dims of indices, whether they fit then or not.
+/// Perhaps changes the dims of the indices, which may then fit the data or not.
 fn unsettle(d: &mut Drawing, dims: &mut Vec<i64>) -> arbitrary::Result<()> {
     match d.between(0, 3)? {
         0 => change_rank(d, dims)?,

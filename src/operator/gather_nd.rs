@@ -1,4 +1,4 @@
-//! `GatherND`: the part of the data that each tuple of indices names, within its batch.
+//! `GatherND`: the part of the data that each tuple of indices selects within its batch.
 
 use std::iter;
 use std::ops::RangeInclusive;
@@ -49,7 +49,7 @@ pub(crate) static GATHER_ND: Operator = Operator {
 
 const BATCH_DIMS: &str = "batch_dims";
 
-/// The version that brought `batch_dims`.
+/// The version that introduced `batch_dims`.
 const BATCHES_SINCE: u8 = 12;
 
 const BATCHES: &[AttributeSpec] = &[AttributeSpec::new(BATCH_DIMS, AttributeKind::Int, Role::Sizes)];
@@ -71,7 +71,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     }
     let asked = if d.version.attributes.is_empty() { None } else { d.int(BATCH_DIMS, batch_dims)? };
     d.data();
-    // A number below the rank of the data is out of range all the same where the indices have no more dims than that.
+    // A number below the rank of the data is still out of range if it is not below the rank of the indices.
     let in_range = asked.and_then(|asked| usize::try_from(asked).ok()).filter(|&asked| asked < d.dims.len());
     let form = match in_range {
         Some(asked) if d.breaks(Rule::GATHER_ND_BATCH_RANGE) => {
@@ -85,13 +85,13 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// The most batch dims that are drawn: beside them, indices have a dim of tuples and the length of these.
+/// The most batch dims that are drawn. Indices also have a dim of tuples, and the dim that is the length of a tuple.
 const MOST_BATCH_DIMS: i64 = 10;
 
-/// The most dims of drawn indices, and of outputs if the data has no more.
+/// The largest rank of drawn indices, and of outputs if the data has no larger rank.
 const MOST_RANK: usize = 12;
 
-/// How many batch dims, if that is said.
+/// The number of batch dims; `None` leaves it out.
 fn batch_dims(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
     let (aim, rank) = (d.aim, d.rank());
     let most = MOST_BATCH_DIMS.min(rank - 1);
@@ -104,7 +104,7 @@ fn batch_dims(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
         Aim::Wild if d.ratio(1, 4)? => d.any_axis().map(Some),
         _ if d.ratio(1, 3)? => Ok(None),
         _ => {
-            // Where an index is to be out of bounds, there is one at least.
+            // If an index is to be out of bounds, there must be at least one index.
             let least = i128::from(d.breaks(Rule::GATHER_ND_INDEX_RANGE));
             let batches = |count: usize| product(d.dims.iter().copied().take(count));
             let will_do = |count: &usize| batches(*count).is_some_and(|n| (least..=MAX_ENTRIES.into()).contains(&n));
@@ -114,12 +114,12 @@ fn batch_dims(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
     }
 }
 
-/// A small number as attributes have it.
+/// A small number as an i64, like the values of attributes.
 fn counted(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// What indices look like: batches, in them dims of tuples, and in these the indices.
+/// The layout of indices: batches, in each batch dims of tuples, and in each tuple the indices.
 struct Form {
     batches: Vec<i64>,
     /// How many dims may come between the batches and the length of a tuple.
@@ -132,7 +132,7 @@ struct Form {
 }
 
 impl Form {
-    /// One for data that has so many batch dims.
+    /// Draws a form for data with this many batch dims.
     fn draw(d: &mut Drawing, batch_dims: usize) -> arbitrary::Result<Form> {
         let mut batches = d.dims[..batch_dims].to_vec();
         if d.breaks(Rule::GATHER_ND_BATCH_DIMS) || d.is_wild() && batch_dims > 0 && d.ratio(1, 8)? {
@@ -144,11 +144,11 @@ impl Form {
             0 if is_scalar => 1,
             length => length,
         };
-        // What is past the data has no size; an index of 0 is as good as any.
+        // An index past the dims of the data has no size to count along. It gets a size of 1, as any value will do.
         let sizes: Vec<i64> = d.dims[batch_dims..].iter().copied().chain(iter::repeat(1)).take(length).collect();
         let part = product(d.dims.iter().copied().skip(batch_dims + length)).unwrap_or(i128::MAX);
         let breaks_bounds = d.breaks(Rule::GATHER_ND_INDEX_RANGE);
-        // No index along a size of 0 is valid.
+        // Along a size of 0, no index is valid.
         let needs_none = sizes.contains(&0) && !(breaks_bounds || d.is_wild());
         // Data without elements may have any number of batches.
         let has_many_batches = count > MAX_ENTRIES;
@@ -159,7 +159,7 @@ impl Form {
             let answered = i64::try_from(i128::from(MAX_DRAWN) / each).unwrap_or(0);
             answered.min((MAX_ENTRIES / count.max(1) / counted(length.max(1))).max(1))
         };
-        // Neither the indices nor the output, which has the dims of a part in place of a tuple, have too many dims.
+        // Keeps the ranks of indices and output small. The output has the dims of a part in place of the length of a tuple.
         let room = d.dims.len().max(MOST_RANK) + length - d.dims.len();
         let most_rank = room.min(MOST_RANK.saturating_sub(batch_dims + 1).max(1));
         Ok(Form { batches, most_rank, tuples: breaks_bounds.into()..=most, sizes, is_scalar })
@@ -174,7 +174,7 @@ impl Form {
     }
 }
 
-/// How many indices a tuple has, where the data has `left` dims beside the batch dims and there are so many batches.
+/// The number of indices in a tuple. The data has `left` dims besides the batch dims, and there are `batches` batches.
 fn tuple_length(d: &mut Drawing, left: usize, batches: i64) -> arbitrary::Result<usize> {
     let most = usize::try_from(MAX_ENTRIES / batches.max(1)).unwrap_or(0).max(1);
     Ok(match d.aim {
@@ -190,7 +190,7 @@ fn tuple_length(d: &mut Drawing, left: usize, batches: i64) -> arbitrary::Result
     })
 }
 
-/// Makes one of the batch dims of indices another than that of the data, without too many batches.
+/// Makes one of the batch dims of the indices differ from that of the data, without too many batches.
 fn change_one(d: &mut Drawing, batches: &mut [i64]) -> arbitrary::Result<()> {
     let mut changes = Vec::new();
     for (place, &dim) in batches.iter().enumerate() {
@@ -278,25 +278,25 @@ fn execute(call: &Call) -> Expectation {
     }
 }
 
-/// What a call asks for: for each tuple of each batch one part of the data.
+/// The request of a call: one part of the data for each tuple of each batch.
 struct Request<'a> {
     data: &'a Tensor,
     batches: &'a [i64],
     tuples: &'a [i64],
-    /// The sizes that the indices of a tuple count along, before the dims of a part.
+    /// The sizes that the indices of a tuple count along. The dims of a part follow them in the data.
     sizes: &'a [i64],
     part: &'a [i64],
 }
 
 impl<'a> Request<'a> {
-    /// That of indices of some dims, or the rule that their dims break.
+    /// The request of a call with indices of these dims, or the rule that these dims break.
     fn of(data: &'a Tensor, indices: &'a [i64], batch_dims: i64) -> Result<Request<'a>, Rule> {
         let dims = data.dims();
         if dims.is_empty() {
             return Err(Rule::GATHER_ND_DATA_RANK);
         }
         let (length, before) = indices.split_last().ok_or(Rule::GATHER_ND_INDICES_RANK)?;
-        // So many dims are fewer than the rank of the indices if the dims before the last are as many.
+        // `batch_dims` is below the rank of the indices if it is at most the number of dims before the last.
         let batch_dims = usize::try_from(batch_dims).ok().filter(|&count| count <= before.len() && count < dims.len());
         let (batches, tuples) = before.split_at(batch_dims.ok_or(Rule::GATHER_ND_BATCH_RANGE)?);
         let (own, left) = dims.split_at(batches.len());
@@ -309,7 +309,7 @@ impl<'a> Request<'a> {
         Ok(Request { data, batches, tuples, sizes, part })
     }
 
-    /// The parts that tuples name by these places, in the dims of the result.
+    /// The parts that the tuples select, in these dims. `places` are the indices counted from the front.
     fn gather(&self, places: &[usize], dims: Vec<i64>) -> Tensor {
         if dims.contains(&0) {
             return nothing(self.data, dims);

@@ -1,4 +1,4 @@
-//! Identity: a tensor as it is.
+//! Identity: the data unchanged.
 
 use super::{Expectation, InputSpec, Operator, OutputType, Version};
 use crate::tensor::{ElementType, Tensor};
@@ -29,7 +29,7 @@ pub(crate) static IDENTITY: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// From 14 on the input may be a sequence, and from 16 on an optional, too; here it is always a tensor.
+/// From version 14 on the input may also be a sequence, and from 16 on an optional. Here it is always a tensor.
 const fn version(since: u8, last: ElementType) -> Version {
     const INPUTS: &[InputSpec] = &[InputSpec::data("input")];
     Version::new(since, ElementType::up_to(last), &[], INPUTS)

@@ -1,4 +1,4 @@
-//! Indices into data, which `Gather`, `GatherElements` and `GatherND` take as their second input.
+//! Indices into data: the second input of `Gather`, `GatherElements` and `GatherND`.
 
 use std::ops::RangeInclusive;
 
@@ -8,20 +8,20 @@ use super::draw::MAX_DRAWN;
 use super::{Aim, Drawing, Rule, Types, axis};
 use crate::tensor::{ElementType, Tensor, element_count};
 
-/// How many entries drawn indices have at most, where they can have so few.
+/// The most entries that drawn indices have, if so few are possible.
 pub(super) const MAX_ENTRIES: i64 = 200;
 
-/// Each index as it counts from the front, or `None` if one is not in [-s, s-1]. The sizes s take turns: the first index counts
-/// along the first of them, and after the last it is the turn of the first again.
+/// Each index counted from the front, or `None` if one is not in [-s, s-1]. The sizes s take turns: the first index counts along
+/// the first size, and after the last size the first follows again.
 pub(super) fn from_the_front(indices: &[i64], sizes: &[i64]) -> Option<Vec<usize>> {
     let place = |(&index, &size): (&i64, &i64)| axis(index, usize::try_from(size).ok()?);
     indices.iter().zip(sizes.iter().cycle()).map(place).collect()
 }
 
-/// A tensor of runs of elements that lie side by side in the data, each `length` long, by where they start.
+/// A tensor of runs of elements. Each run is `length` elements that are adjacent in the data, from one of the `starts` on.
 ///
 /// # Panics
-/// If they are not as many elements as the dims hold.
+/// If the runs do not have as many elements as the dims hold.
 pub(super) fn runs(data: &Tensor, dims: Vec<i64>, starts: impl Iterator<Item = usize>, length: usize) -> Tensor {
     let elements = starts.flat_map(|start| (start..start + length).map(|place| (data, place)));
     Tensor::assembled(data.element_type(), dims, elements).expect("the runs hold as many elements as the dims")
@@ -35,12 +35,12 @@ pub(super) fn nothing(data: &Tensor, dims: Vec<i64>) -> Tensor {
     Tensor::assembled(data.element_type(), dims, []).expect("one of the dims is 0")
 }
 
-/// Gives zero-size data elements, but not too many: what only a 0 beside it allows goes with the 0.
+/// Gives zero-size data elements, but not too many. A size that is valid only beside a 0 becomes 1, as the 0 does.
 pub(super) fn fill(dims: &mut [i64]) {
     dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
 }
 
-/// Dims of a rank up to `most_rank` with so many entries. Where 0 entries will do, one in sixteen has none.
+/// Dims of a rank up to `most_rank`, whose number of entries is in `entries`. If that may be 0, one in sixteen has none.
 pub(super) fn draw_dims(d: &mut Drawing, most_rank: usize, entries: &RangeInclusive<i64>) -> Result<Vec<i64>> {
     let (least, most) = (*entries.start(), *entries.end());
     let is_empty = most_rank > 0 && least == 0 && (most == 0 || d.ratio(1, 16)?);
@@ -60,7 +60,7 @@ pub(super) fn draw_dims(d: &mut Drawing, most_rank: usize, entries: &RangeInclus
     Ok(dims)
 }
 
-/// How the values of indices follow one another, apart from those that are to be out of bounds.
+/// How the values of indices follow one another. Indices that are to be out of bounds are an exception.
 #[derive(Clone, Copy)]
 enum Course {
     Any,
@@ -69,7 +69,7 @@ enum Course {
     Same,
 }
 
-/// From which end indices count.
+/// The end of an axis from which indices count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Front,
@@ -77,8 +77,8 @@ pub(super) enum End {
     Either,
 }
 
-/// Indices of these dims along sizes that take turns; some of them out of bounds if the aim is to break the rule on these. Along
-/// a size of 0, all are.
+/// Indices of these dims, along sizes that take turns. If the aim is to break the rule on bounds, some are out of bounds. Along a
+/// size of 0, all are.
 pub(super) fn draw_indices(
     d: &mut Drawing,
     dims: Vec<i64>,
@@ -91,7 +91,7 @@ pub(super) fn draw_indices(
         Aim::Wild => d.choose(&[0, 0, 1, 2])?,
         _ => 0,
     };
-    // An int32 is never out of the bounds of a size beyond its own range.
+    // No int32 is out of bounds along a size beyond the range of an int32.
     let has_such_int32 = out_of_bounds == 0 || sizes.iter().all(|&size| size <= i64::from(i32::MAX));
     let may_be_int32 = has_such_int32 && d.version.inputs.iter().any(|spec| spec.types == Types::Index);
     let is_int32 = may_be_int32 && d.ratio(1, 3)?;
@@ -107,7 +107,7 @@ pub(super) fn draw_indices(
     Ok(Tensor::from_element_bits(element_type, dims, bits).expect("there are as many indices as the dims hold"))
 }
 
-/// So many values within bounds that take turns.
+/// `count` values, within bounds that take turns.
 fn values(d: &mut Drawing, count: usize, bounds: &[RangeInclusive<i64>]) -> Result<Vec<i64>> {
     let course = d.choose(&[Course::Any, Course::Up, Course::Any, Course::Down, Course::Any, Course::Same])?;
     let mut indices: Vec<i64> = Vec::with_capacity(count);
@@ -125,14 +125,14 @@ fn values(d: &mut Drawing, count: usize, bounds: &[RangeInclusive<i64>]) -> Resu
     Ok(indices)
 }
 
-/// The indices along a size that are valid and that the type can hold.
+/// The valid indices along a size that fit in the type.
 fn bounds(size: i64, from: End, is_int32: bool) -> RangeInclusive<i64> {
     let least = if from == End::Front { 0 } else { -size };
     let most = if from == End::Back { -1 } else { size - 1 };
     if is_int32 { least.max(i64::from(i32::MIN))..=most.min(i64::from(i32::MAX)) } else { least..=most }
 }
 
-/// An index within bounds, often at an end of them or beside 0; where there is none, 0.
+/// An index within bounds, often at an end of them or beside 0. If there is none, 0.
 fn within(d: &mut Drawing, bounds: &RangeInclusive<i64>) -> Result<i64> {
     let (least, most) = (*bounds.start(), *bounds.end());
     Ok(match d.between(0, 7)? {
@@ -168,20 +168,20 @@ pub(super) mod testing {
     use super::super::Expectation;
     use super::*;
 
-    /// A tensor of int64 by its dims and its elements.
+    /// An int64 tensor by its dims and its elements.
     pub(in crate::operator) type Of<'a> = (&'a [i64], &'a [i64]);
 
     pub(in crate::operator) fn tensor((dims, values): Of) -> Tensor {
         Tensor::vector(values).with_dims(dims.to_vec()).unwrap()
     }
 
-    /// Data whose elements count up from 0, so that each tells where it was.
+    /// Data whose elements count up from 0, so that each element tells its place.
     pub(in crate::operator) fn counting(dims: &[i64]) -> Tensor {
         let count = i64::try_from(element_count(dims).unwrap()).unwrap();
         tensor((dims, &(0..count).collect::<Vec<_>>()))
     }
 
-    /// Such data, and indices.
+    /// Data that counts up, and indices, as the inputs of a call.
     pub(in crate::operator) fn inputs(dims: &[i64], indices: Of) -> [Option<Tensor>; 2] {
         [Some(counting(dims)), Some(tensor(indices))]
     }

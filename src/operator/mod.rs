@@ -1,8 +1,8 @@
-//! The operators under test: their versions, and the in-house implementation that says what a call must give.
+//! The operators under test: their versions, and the in-house implementation that gives the expected answer of a call.
 //!
-//! Each operator is one file with one [`Operator`] in it and one row in [`OPERATORS`]. What every operator shares - the
-//! arity, the declared attributes, the listed element types - is checked here, so an operator's own file holds only what
-//! is special about it. No code or result of a runtime under test takes part in any of this.
+//! Each operator is one file with one [`Operator`] in it and one row in [`OPERATORS`]. What every operator shares - the arity, the
+//! declared attributes, the listed element types - is checked here, so an operator's own file holds only its specifics. No code or
+//! result of a runtime under test takes part in any of this.
 
 pub(crate) mod arithmetic;
 mod axes;
@@ -50,7 +50,7 @@ use rule::{When, always, between, since, until};
 
 use crate::tensor::{ElementType, Tensor, product};
 
-/// Every operator that is known.
+/// Every operator under test.
 pub static OPERATORS: &[&Operator] = &[
     &shape::SHAPE,
     &flatten::FLATTEN,
@@ -76,7 +76,7 @@ pub static OPERATORS: &[&Operator] = &[
     &trilu::TRILU,
 ];
 
-/// Every operator whose calls can be judged: those under test, and the arithmetic between them.
+/// Every operator whose calls can be judged: those under test, and the arithmetic operators.
 pub fn every() -> impl Iterator<Item = &'static Operator> {
     OPERATORS.iter().chain(arithmetic::ARITHMETIC).copied()
 }
@@ -84,10 +84,10 @@ pub fn every() -> impl Iterator<Item = &'static Operator> {
 /// The name of an operator.
 pub type OperatorName = &'static str;
 
-/// In place of an operator, for what concerns several nodes together.
+/// Used in place of an operator if several nodes together are concerned.
 pub const GRAPH: OperatorName = "graph";
 
-/// In place of an operator, for a defect that shows with every operator, alone or as a node of a graph.
+/// Used in place of an operator for a defect that shows with every operator, alone or as a node of a graph.
 pub const ANY: OperatorName = "any";
 
 /// The newest opset that a case may ask for.
@@ -97,20 +97,20 @@ pub const NEWEST_OPSET: u8 = 28;
 pub struct Operator {
     /// The `op_type`, such as `Reshape`.
     pub name: &'static str,
-    /// Oldest first.
+    /// The oldest first.
     pub versions: &'static [Version],
-    /// The rules that only calls of this operator can break or leave open, beside those on the form of any node, and the
-    /// versions that have them.
+    /// The rules that calls of this operator can break or be left unspecified by, besides those on the form of any node. Each is
+    /// listed with the versions that have it.
     rules: &'static [When],
-    /// Its edge cases, one a line in the notation of cases, each with what is demanded of it.
+    /// Its edge cases, one per line in the notation of cases, each with its expectation.
     pub catalogue: &'static str,
-    /// What it is for, in the words of its document, by the version from which on they stand there, the newest first.
+    /// Its purpose in the words of its document, with the first version whose document has them; the newest first.
     purpose: &'static [(u8, &'static str)],
-    /// What the specification demands of a call that is well-formed: see [`Operator::evaluate`].
+    /// The expectation for a well-formed call: see [`Operator::evaluate`].
     execute: fn(&Call) -> Expectation,
     /// Draws a call: see [`Drawing`].
     draw: fn(&mut Drawing) -> arbitrary::Result<()>,
-    /// The rank of the outputs as far as the call alone shows it, without looking at what it computes.
+    /// The rank of the outputs, as far as the call alone shows it, without computing them.
     output_rank: fn(&Call) -> Option<usize>,
     /// The dims of the output, as far as they follow from the attributes and the dims of the data.
     output_dims: fn(&[Attribute], &[i64]) -> Option<Vec<i64>>,
@@ -120,24 +120,24 @@ pub struct Operator {
 /// The element type of the outputs of an operator.
 #[derive(Clone, Copy, Debug)]
 pub enum OutputType {
-    /// That of the data, whose elements it moves.
+    /// The type of the data. The operator moves elements of the data.
     Data,
-    /// int64: it computes with dims.
+    /// int64. The operator computes with dims.
     Int64,
-    /// What the attributes say.
+    /// The type that the attributes name.
     Attribute(fn(&[Attribute]) -> Option<ElementType>),
 }
 
-/// A version of an operator: what holds from one opset until the next version.
+/// A version of an operator. It holds from one opset until the next version.
 #[derive(Debug)]
 pub struct Version {
-    /// The opset that brought it.
+    /// The opset that introduced it.
     pub since: u8,
-    /// What the type variable T stands for: the types of the data, or, where there is none, of the output.
+    /// The types that the type variable T stands for: the types of the data, or of the output if there is no data.
     pub element_types: &'static [ElementType],
     pub attributes: &'static [AttributeSpec],
     pub inputs: &'static [InputSpec],
-    /// Whether it has as many outputs as a node names, and not just one.
+    /// Whether it has as many outputs as a node names, instead of just one.
     pub has_outputs: bool,
 }
 
@@ -152,12 +152,12 @@ impl Version {
         Version { since, element_types, attributes, inputs, has_outputs: false }
     }
 
-    /// The place of the data: of the first input whose elements are moved or counted.
+    /// The place of the data: the first input whose elements are moved or counted.
     pub fn data_input(&self) -> Option<usize> {
         self.inputs.iter().position(|spec| spec.role == Role::Data)
     }
 
-    /// The input at a place; a variadic one, which is the last, goes on.
+    /// The input at a place. A variadic input, which is the last, also stands for all later places.
     pub fn input(&self, place: usize) -> Option<&'static InputSpec> {
         self.inputs.get(place).or_else(|| self.inputs.last().filter(|last| last.arity == Arity::Variadic))
     }
@@ -167,12 +167,12 @@ impl Version {
         self.inputs.iter().position(|spec| spec.role == Role::TargetShape)
     }
 
-    /// The place of the first input whose values decide about the output.
+    /// The place of the first input whose values control the output.
     pub fn parameter(&self) -> Option<usize> {
         self.inputs.iter().position(|spec| spec.role != Role::Data)
     }
 
-    /// The fewest inputs that a node has, and the most.
+    /// The fewest and the most inputs that a node has.
     pub fn input_counts(&self) -> (usize, usize) {
         let least = self.inputs.iter().rposition(|spec| spec.arity != Arity::Optional).map_or(0, |place| place + 1);
         let is_variadic = self.inputs.iter().any(|spec| spec.arity == Arity::Variadic);
@@ -190,7 +190,7 @@ pub struct AttributeSpec {
 }
 
 impl AttributeSpec {
-    /// An optional one.
+    /// An optional attribute.
     const fn new(name: &'static str, kind: AttributeKind, role: Role) -> AttributeSpec {
         AttributeSpec { name, kind, role, is_required: false }
     }
@@ -216,19 +216,19 @@ pub enum Types {
     T,
     /// The type variable Tind: int32 or int64, the same for all of these inputs.
     Index,
-    /// Any: the operator itself says which it can do with.
+    /// Any type. The operator itself checks which types it accepts.
     Any,
-    /// int64; any other breaks this rule.
+    /// int64. Any other type breaks this rule.
     Int64(Rule),
 }
 
-/// How many inputs it stands for.
+/// How many inputs of a node it stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arity {
     One,
-    /// It may be left out: by the empty name, or at the end by no name.
+    /// It may be left out by the empty name, or at the end by no name.
     Optional,
-    /// At least one. It is the last.
+    /// At least one. It is the last input.
     Variadic,
 }
 
@@ -237,12 +237,12 @@ impl InputSpec {
         InputSpec { name, types: Types::T, arity: Arity::One, role: Role::Data }
     }
 
-    /// An int64 tensor whose values decide about the output.
+    /// An int64 tensor whose values control the output.
     const fn int64(name: &'static str, role: Role) -> InputSpec {
         InputSpec { name, types: Types::Int64(Rule::PARAMETER_TYPE), arity: Arity::One, role }
     }
 
-    /// An int32 or int64 tensor whose values decide about the output.
+    /// An int32 or int64 tensor whose values control the output.
     const fn index(name: &'static str, role: Role) -> InputSpec {
         InputSpec { name, types: Types::Index, arity: Arity::One, role }
     }
@@ -252,7 +252,7 @@ impl InputSpec {
     }
 }
 
-/// What the values of an attribute or input are, which tells what of them is of interest.
+/// The meaning of the values of an attribute or input, which determines the values of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Elements that are moved or counted, of any type that the version lists.
@@ -261,15 +261,15 @@ pub enum Role {
     Axis,
     /// 0 or 1.
     Flag,
-    /// The dims asked for, which may be inferred or copied.
+    /// The requested dims, some of which may be inferred or copied.
     TargetShape,
-    /// Counts elements or copies; of a list, for each axis.
+    /// Counts elements or copies. A list has one count for each axis.
     Sizes,
     /// Counts elements along an axis, from the back when negative.
     Bound,
-    /// Chooses among few.
+    /// Chooses among a few alternatives.
     Choice,
-    /// Declared, but without effect.
+    /// Declared, but has no effect.
     Ignored,
 }
 
@@ -283,7 +283,7 @@ pub enum AttributeKind {
     Tensor,
 }
 
-/// An attribute of a node. A node may carry one that its operator does not have, or one twice.
+/// An attribute of a node. A node may carry an attribute that its operator does not declare, or carry one twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Attribute {
     pub name: String,
@@ -317,9 +317,9 @@ impl AttributeValue {
 pub struct Call<'a> {
     pub version: &'static Version,
     pub attributes: &'a [Attribute],
-    /// `None` is an input given by the empty name, which leaves it out.
+    /// `None` is an input that is left out by the empty name.
     pub inputs: &'a [Option<Tensor>],
-    /// How many outputs the node names, at least one.
+    /// The number of outputs that the node names, at least one.
     pub outputs: usize,
 }
 
@@ -328,11 +328,11 @@ pub struct Call<'a> {
 pub enum Expectation {
     /// Exactly these outputs. Any other answer, or a refusal, is a bug.
     Defined(Vec<Tensor>),
-    /// The call breaks `rule`: to refuse it, at load or at run, is right and to answer is a bug. The `lenient` answer is
-    /// what a later version of the operator, or an obvious reading, gives: a bug still, but a harmless one.
+    /// The call breaks `rule`. A refusal, at load or at run, is right, and an answer is a bug. The `lenient` answer is that of a
+    /// later version of the operator, or of an obvious reading. It is still a bug, but a harmless one.
     Reject { rule: Rule, lenient: Option<Vec<Tensor>> },
-    /// The texts are silent or contradict each other. Only an answer that is not tolerated is a bug. The first is the one
-    /// that the texts lean to.
+    /// The texts are silent or contradict each other. Only an answer that is not tolerated is a bug. The first tolerated answer is
+    /// the one that the texts favor.
     Unspecified { rule: Rule, tolerated: Vec<Answer> },
 }
 
@@ -346,7 +346,7 @@ pub enum Answer {
 }
 
 impl Expectation {
-    /// The rule that the call breaks, or that leaves it open.
+    /// The rule that the call breaks, or that leaves it unspecified.
     pub fn rule(&self) -> Option<Rule> {
         match self {
             Expectation::Defined(_) => None,
@@ -354,20 +354,20 @@ impl Expectation {
         }
     }
 
-    /// Whether the only room that is left is for a runtime that cannot count sizes beyond 64 bits. How far it can count may
-    /// depend on the way that it takes, so there it may disagree with itself.
+    /// Whether the only permitted difference is that a runtime cannot count sizes beyond 64 bits. How far a runtime can count may
+    /// depend on its configuration, so configurations of one runtime may disagree there.
     pub fn is_resource_limit(&self) -> bool {
         matches!(self.rule(), Some(Rule::VAST_DIMS | Rule::VAST_ANSWER))
     }
 
-    /// Whether nothing is judged since an output has so many elements, though a machine may have the memory for it. In a graph
-    /// that is invalid for another reason, this is any call that may have any answer.
+    /// Whether nothing is judged because an output has too many elements, although a machine may have the memory for it. In a graph
+    /// that is invalid for another reason, this holds for any call that may have any answer.
     pub fn is_beyond_judging(&self) -> bool {
         let Expectation::Unspecified { rule, tolerated } = self else { return false };
         tolerated.contains(&Answer::Any) && (*rule == Rule::VAST_ANSWER || rule.is_on_the_graph())
     }
 
-    /// The outputs that the specification demands or leans to; `None` when that is to refuse.
+    /// The outputs that the specification demands or favors; `None` if it demands or favors none.
     pub fn outputs(&self) -> Option<&[Tensor]> {
         match self {
             Expectation::Defined(outputs) => Some(outputs),
@@ -383,10 +383,10 @@ impl Expectation {
         Expectation::Reject { rule, lenient: None }
     }
 
-    /// The expectation of a call in a graph that breaks `rule`. The model is not valid, so to refuse it is right, whatever the
-    /// call. But most runtimes have no need of what the rule asks for, and no text says that they must refuse at all, so an
-    /// answer is no bug if it is that of the same call in a valid model. Nor is one that is lenient there: an invalid model is
-    /// no evidence of that. What is to be refused for the call itself is to be refused here too.
+    /// The expectation of a call in a graph that breaks `rule`. The model is not valid, so a refusal is right, whatever the call.
+    /// But most runtimes do not need what the rule asks for, and no text says that they must refuse. So an answer is no bug if it
+    /// is right for the same call in a valid model. An answer that is lenient there is no bug either, because an invalid model is
+    /// no evidence of it. If the call itself must be refused, it must be refused here too.
     #[must_use]
     pub fn in_invalid_graph(self, rule: Rule) -> Expectation {
         match self {
@@ -398,12 +398,12 @@ impl Expectation {
         }
     }
 
-    /// The expectation of a call that the texts leave to whoever runs it: any answer, or a refusal.
+    /// The expectation of a call that the texts leave to the runtime: any answer, or a refusal.
     fn anything(rule: Rule) -> Expectation {
         Expectation::unspecified(rule, [Answer::Any, Answer::Refusal])
     }
 
-    /// The expectation of a call whose output is vast: where no memory holds it, to refuse it; else nothing that is judged here.
+    /// The expectation of a call whose output is vast. If no memory holds the output, it is a refusal; otherwise nothing is judged.
     fn vast(dims: &[i64]) -> Expectation {
         match product(dims.iter().copied()) {
             Some(count) if count < i128::from(TOO_MANY) => Expectation::anything(Rule::VAST_ANSWER),
@@ -411,8 +411,8 @@ impl Expectation {
         }
     }
 
-    /// The expectation of a call that breaks a rule which a runtime may look at when it has the memory for its output: to refuse
-    /// it, or nothing that is judged here where the output is vast.
+    /// The expectation of a call that breaks `rule`, if a runtime may check the rule only after it allocates the output. It is a
+    /// refusal, unless the output is vast and [`Expectation::vast`] judges nothing.
     fn reject_with_output(rule: Rule, dims: &[i64]) -> Expectation {
         match is_vast_output(dims).then(|| Expectation::vast(dims)) {
             Some(open @ Expectation::Unspecified { .. }) => open,
@@ -420,8 +420,8 @@ impl Expectation {
         }
     }
 
-    /// The expectation of a call of which no text says whether it is valid: to refuse it, or what the reading with this
-    /// expectation gives. What that reading refuses is to be refused.
+    /// The expectation of a call whose validity no text states: a refusal, or the answers of this expectation, which is that of one
+    /// reading. If this expectation is a refusal, it stays one.
     fn or_refusal(self, rule: Rule) -> Expectation {
         match self {
             Expectation::Reject { .. } => self,
@@ -429,7 +429,7 @@ impl Expectation {
         }
     }
 
-    /// All that is acceptable in a call with this expectation, each once.
+    /// Every acceptable answer of a call with this expectation, each once.
     fn into_answers(self) -> Vec<Answer> {
         match self {
             Expectation::Defined(outputs) => vec![Answer::Outputs(outputs)],
@@ -438,7 +438,7 @@ impl Expectation {
         }
     }
 
-    /// An expectation that leaves room for `answers`, or demands a refusal where nothing else is among them.
+    /// An expectation that tolerates `answers`. If the only one is a refusal, it demands a refusal.
     pub(crate) fn unspecified(rule: Rule, answers: impl IntoIterator<Item = Answer>) -> Expectation {
         let mut tolerated: Vec<Answer> = Vec::new();
         for answer in answers {
@@ -466,17 +466,17 @@ impl Operator {
         self.versions.iter().map(|version| version.element_types.len()).sum()
     }
 
-    /// Whether it is one of those that compute with elements between the others, and not under test itself.
+    /// Whether it is an arithmetic operator, which stands between the others in graphs and is not under test itself.
     pub fn is_arithmetic(&self) -> bool {
         arithmetic::ARITHMETIC.contains(&self)
     }
 
-    /// The most inputs that a version declares; a variadic one is one.
+    /// The most inputs that a version declares. A variadic input counts as one.
     pub fn most_inputs(&self) -> usize {
         self.versions.iter().map(|version| version.inputs.len()).max().unwrap_or(0)
     }
 
-    /// Whether its output is of its own type, rather than elements of its data.
+    /// Whether its output has a type of its own, instead of the elements of its data.
     pub fn computes(&self) -> bool {
         !matches!(self.output_type, OutputType::Data)
     }
@@ -486,7 +486,7 @@ impl Operator {
         self.versions.iter().any(|version| version.has_outputs)
     }
 
-    /// Whether it answers with numbers of its own about the dims of its data.
+    /// Whether its output is numbers about the dims of its data.
     pub fn measures(&self) -> bool {
         matches!(self.output_type, OutputType::Int64)
     }
@@ -496,39 +496,39 @@ impl Operator {
         (self.output_dims)(attributes, dims)
     }
 
-    /// The version that holds at an opset, if the operator existed by then.
+    /// The version that holds at an opset, if the operator exists there.
     pub fn version_at(&self, opset: u8) -> Option<&'static Version> {
         self.versions.iter().rev().find(|v| v.since <= opset)
     }
 
-    /// What it is for, in the words of the document of the version that holds at an opset.
+    /// Its purpose, in the words of the document of the version that holds at an opset.
     pub fn purpose(&self, opset: u8) -> &'static str {
         self.purpose.iter().find(|(since, _)| *since <= opset).map_or("", |(_, text)| text)
     }
 
-    /// The rules that only calls of this operator can break or leave open.
+    /// The rules that calls of this operator can break or be left unspecified by, besides those on the form of any node.
     pub fn own_rules(&self) -> impl Iterator<Item = Rule> + use<> {
         self.rules.iter().map(|when| when.rule)
     }
 
-    /// The rule in whose words the document of a version says a rule.
+    /// The rule whose words state `rule` in the document of a version: `rule` itself, or another rule.
     pub fn words_of(&self, rule: Rule, since: u8) -> Rule {
         let own = self.rules.iter().find(|when| when.rule == rule && when.versions.contains(&since));
         let own = own.and_then(|when| when.words);
         own.filter(|(last, _)| since <= *last).map_or(rule, |(_, words)| words)
     }
 
-    /// The rules that a call of this version can break or be left open by.
+    /// The rules that a call of this version can break or be left unspecified by.
     pub fn rules_of(&self, version: &'static Version) -> impl Iterator<Item = Rule> + use<> {
         let own = self.rules.iter().filter(|when| when.versions.contains(&version.since)).map(|when| when.rule);
         Rule::FORM.iter().copied().filter(|rule| rule.is_of_form(version)).chain(own)
     }
 
-    /// A call of a version. `data` are the type and dims of its data, if they are decided; the call may have others all the
-    /// same, where no such data will do.
+    /// Draws a call of a version. `data` is the type and dims of its data, if they are given. The call has other data if it cannot
+    /// use these.
     ///
     /// # Errors
-    /// None in practice: values that have run out are drawn as zeros.
+    /// None in practice: once the random bytes run out, zeros are drawn.
     pub(crate) fn draw(
         &self,
         u: &mut Unstructured,
@@ -541,10 +541,10 @@ impl Operator {
         drawing.finish()
     }
 
-    /// A valid call of a version with some attributes given; those that are not are drawn.
+    /// Draws a valid call of a version with some attributes given. The other attributes are drawn.
     ///
     /// # Errors
-    /// None in practice: values that have run out are drawn as zeros.
+    /// None in practice: once the random bytes run out, zeros are drawn.
     pub(crate) fn draw_with(
         &self,
         u: &mut Unstructured,
@@ -558,11 +558,11 @@ impl Operator {
         drawing.finish()
     }
 
-    /// Other inputs for a call whose attributes stay, and whose data has this type and these dims; `length` is the number of
+    /// Draws other inputs for a call that keeps its attributes. Its data has this type and these dims; `length` is the number of
     /// entries of its first parameter.
     ///
     /// # Errors
-    /// None in practice: values that have run out are drawn as zeros.
+    /// None in practice: once the random bytes run out, zeros are drawn.
     pub(crate) fn draw_inputs(
         &self,
         u: &mut Unstructured,
@@ -577,7 +577,7 @@ impl Operator {
         Ok(drawing.finish()?.inputs)
     }
 
-    /// What the specification demands of a node of this operator at an opset, which names so many outputs.
+    /// The expectation for a node of this operator at an opset. The node names `outputs` outputs.
     pub fn evaluate(
         &self,
         opset: u8,
@@ -593,7 +593,7 @@ impl Operator {
             Some(rule) => return Expectation::reject(rule),
             None => (self.execute)(&call),
         };
-        // The room that U10 leaves is the same for every operator: dims that no machine can count are anyone's to refuse.
+        // U10 applies to every operator: a runtime may refuse dims that no machine can count.
         let given = inputs.iter().flatten().any(|t| is_vast(t.dims()));
         let asked = expectation.outputs().is_some_and(|outputs| outputs.iter().any(|t| is_vast(t.dims())));
         if matches!(expectation, Expectation::Reject { .. }) || !(given || asked) {
@@ -603,7 +603,7 @@ impl Operator {
         Expectation::unspecified(Rule::VAST_DIMS, answers)
     }
 
-    /// The element type of the outputs of a node whose data is of a type, as far as it is known.
+    /// The element type of the outputs of a node whose data has the type `data`, as far as it is known.
     pub fn output_type(&self, attributes: &[Attribute], data: Option<ElementType>) -> Option<ElementType> {
         match self.output_type {
             OutputType::Data => data,
@@ -619,7 +619,7 @@ impl Operator {
     }
 }
 
-/// The last of the types, in the order of [`ElementType::ALL`], that the value of a Constant may have, from an opset on
+/// From each of these opsets on, the last type that the value of a Constant may have, in the order of [`ElementType::ALL`]
 /// (Constant, Type Constraints).
 const CONSTANT_TYPES: [(u8, ElementType); 8] = [
     (1, ElementType::Double),
@@ -637,20 +637,20 @@ pub fn may_be_constant(element_type: ElementType, opset: u8) -> bool {
     CONSTANT_TYPES.iter().any(|&(since, last)| since <= opset && element_type <= last)
 }
 
-/// Whether the dims that are not zero multiply to more than 2^59: the elements would not fit in 2^63 bytes at 16 bytes an
-/// element, so a runtime that counts them, or their bytes, in 64 bits may find that it cannot.
+/// Whether the nonzero dims have a product above 2^59. At 16 bytes an element, the elements would not fit in 2^63 bytes. So a
+/// runtime that counts them, or their bytes, in 64 bits may find that it cannot.
 fn is_vast(dims: &[i64]) -> bool {
     product(dims.iter().copied().filter(|&d| d != 0)).is_none_or(|n| n > 1 << 59)
 }
 
-/// The most elements of an output that are put together here: 2^22.
+/// The most elements of an output that is built here: 2^22.
 const MAX_OUTPUT: i128 = 1 << 22;
 
-/// More elements than an address space of 47 bits holds, even at 2 bits an element: 2^50. What is not more may be given to a
-/// runtime, page by page, until no memory is left.
+/// More elements than an address space of 47 bits holds, even at 2 bits an element: 2^50. A system may grant a runtime the memory
+/// for fewer elements, page by page, until no memory is left.
 const TOO_MANY: i64 = 1 << 50;
 
-/// Whether outputs of these dims have more elements than are put together here.
+/// Whether an output of these dims has more elements than are built here.
 fn is_vast_output(dims: &[i64]) -> bool {
     product(dims.iter().copied()).is_none_or(|count| count > MAX_OUTPUT)
 }
@@ -658,7 +658,7 @@ fn is_vast_output(dims: &[i64]) -> bool {
 /// The types that Tind stands for.
 pub(crate) const INDEX_TYPES: [ElementType; 2] = [ElementType::Int32, ElementType::Int64];
 
-/// An axis of a tensor of a rank, in [-r, r-1], as it counts from the front.
+/// The place of an axis in a tensor of this rank, counted from the front; `None` if it is not in [-r, r-1].
 fn axis(value: i64, rank: usize) -> Option<usize> {
     let counted = i128::from(value) + if value < 0 { rank as i128 } else { 0 };
     usize::try_from(counted).ok().filter(|&index| index < rank)
@@ -751,7 +751,7 @@ impl Call<'_> {
         Some(integers.into_iter().filter_map(|value| i64::try_from(value).ok()).collect())
     }
 
-    /// The version of the operator.
+    /// The opset that introduced the version of the operator.
     fn since(&self) -> u8 {
         self.version.since
     }

@@ -1,4 +1,4 @@
-//! Pad: elements added before and after those of each axis, or, where their number is negative, removed.
+//! Pad: adds elements before and after those of each axis, or removes elements where the number is negative.
 
 mod drawing;
 mod fill;
@@ -70,13 +70,13 @@ const VALUE: &str = "value";
 const PADDINGS: &str = "paddings";
 const PADS: &str = "pads";
 
-/// The version that made inputs of the pads and the fill.
+/// The version that made the pads and the fill inputs.
 const INPUTS_SINCE: u8 = 11;
 
-/// The version that brought axes.
+/// The version that introduced axes.
 const AXES_SINCE: u8 = 18;
 
-/// The version that brought the mode `wrap`.
+/// The version that introduced the mode `wrap`.
 const WRAP_SINCE: u8 = 19;
 
 const DATA: &[InputSpec] = &[InputSpec::data("data")];
@@ -107,7 +107,7 @@ const TYPES_OF_11: &[ElementType] = &[
     ElementType::Uint64,
 ];
 
-/// The attributes of the versions that have no inputs but the data.
+/// The attributes of the versions whose only input is the data.
 const fn attributes(pads: &'static str) -> [AttributeSpec; 3] {
     [
         AttributeSpec::new(MODE, AttributeKind::String, Role::Choice),
@@ -128,7 +128,7 @@ const fn with_axes(since: u8, last: ElementType) -> Version {
     Version { inputs: INPUTS, ..version(since, ElementType::up_to(last)) }
 }
 
-/// How the documents of versions 1 and 2 say which modes there are.
+/// The modes, as the documents of versions 1 and 2 state them.
 const THREE_MODES: Rule = Rule(&Text {
     id: "pad-three-modes",
     sentence: "\"Three modes: constant(default), reflect, edge\"",
@@ -136,7 +136,7 @@ const THREE_MODES: Rule = Rule(&Text {
     topics: &[Topic::Value, Topic::Attribute],
 });
 
-/// The same of versions 11 to 18.
+/// The modes, as the documents of versions 11 to 18 state them.
 const MODES_BEFORE_WRAP: Rule = Rule(&Text {
     id: "pad-modes-before-wrap",
     sentence: "\"Supported modes: `constant`(default), `reflect`, `edge`\"",
@@ -260,7 +260,7 @@ impl Rule {
     });
 }
 
-/// What is added.
+/// Which elements are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Constant,
@@ -270,7 +270,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// The mode of a name, if a version has it; without a name it is `constant`.
+    /// The mode with this name, if the version has it. Without a name it is `constant`.
     fn of(since: u8, name: Option<&str>) -> Option<Mode> {
         match name {
             None | Some("constant") => Some(Mode::Constant),
@@ -299,7 +299,7 @@ fn execute(call: &Call) -> Expectation {
     }
 }
 
-/// Pad-1, whose paddings are in one of two orders, and perhaps not negative.
+/// Pad-1. The texts leave open in which of two orders its paddings are, and whether they may be negative.
 fn paddings(call: &Call, mode: Mode, paddings: &[i64]) -> Expectation {
     let (in_order, shown) = (pad(call, mode, paddings, None), pad(call, mode, &from_pairs(paddings), None));
     let answers = in_order.clone().into_answers();
@@ -316,7 +316,7 @@ fn paddings(call: &Call, mode: Mode, paddings: &[i64]) -> Expectation {
     }
 }
 
-/// Numbers that stand in pairs, one pair for each axis, as all that begin an axis and then all that end one.
+/// Numbers in pairs, one pair for each axis, reordered: first those for the beginnings of all axes, then those for the ends.
 fn from_pairs(pairs: &[i64]) -> Vec<i64> {
     let every_second = |from: usize| pairs.iter().copied().skip(from).step_by(2);
     every_second(0).chain(every_second(1)).collect()
@@ -363,17 +363,17 @@ fn pad(call: &Call, mode: Mode, pads: &[i64], axes: Option<&[i64]>) -> Expectati
     Expectation::unspecified(room.unwrap_or(Rule::PAD_VALUE), answers)
 }
 
-/// One axis: the elements that it has, and those that are added before and after them, or removed if there are fewer than 0.
+/// One axis: its number of elements, and how many are added before and after them. A number below 0 removes elements.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// The first element that is left, where elements are removed before any are added.
+    /// The first element that is left, if elements are removed before any are added.
     first: i128,
     size: i128,
     before: i128,
     after: i128,
 }
 
-/// The axes of data, of which those at some places are padded.
+/// The axes of the data, of which those at `places` are padded.
 fn lines(dims: &[i64], places: &[usize], pads: &[i64]) -> Vec<Line> {
     let whole = |&dim: &i64| Line { first: 0, size: i128::from(dim), before: 0, after: 0 };
     let mut lines: Vec<Line> = dims.iter().map(whole).collect();
@@ -384,7 +384,7 @@ fn lines(dims: &[i64], places: &[usize], pads: &[i64]) -> Vec<Line> {
     lines
 }
 
-/// The dims of the output, or why it has none.
+/// The dims of the output, or the expectation of a call whose output is not built.
 fn dims(mode: Mode, lines: &[Line]) -> Result<Vec<i64>, Expectation> {
     if lines.iter().any(|line| line.count() < 0) {
         return Err(Expectation::reject(Rule::PAD_NEGATIVE_DIM));
@@ -397,13 +397,13 @@ fn dims(mode: Mode, lines: &[Line]) -> Result<Vec<i64>, Expectation> {
     if is_vast_output(&dims) { Err(Expectation::vast(&dims)) } else { Ok(dims) }
 }
 
-/// Whether there is an element in the output that is not one of the data.
+/// Whether the output has an element that is the fill.
 fn is_filled(mode: Mode, lines: &[Line], dims: &[i64]) -> bool {
     mode == Mode::Constant && !dims.contains(&0) && lines.iter().any(|line| line.before.max(line.after) > 0)
 }
 
 impl Line {
-    /// How many elements it has in the output.
+    /// The number of its elements in the output.
     fn count(self) -> i128 {
         self.size + self.before + self.after
     }
@@ -412,7 +412,7 @@ impl Line {
         mode != Mode::Constant && self.size == 0 && self.before.max(self.after) > 0
     }
 
-    /// The rule that leaves its elements open, if one does; `is_empty` is whether the output has no elements.
+    /// The rule that leaves its elements unspecified, if there is one. `is_empty` is whether the output has no elements.
     fn room(self, mode: Mode, is_empty: bool) -> Option<Rule> {
         let (most, least) = (self.before.max(self.after), self.before.min(self.after));
         match mode {
@@ -425,7 +425,7 @@ impl Line {
         }
     }
 
-    /// Whether it matters if elements are added first at one end, or removed first at the other.
+    /// Whether the result depends on which comes first: adding elements at one end, or removing them at the other.
     fn depends_on_order(self, mode: Mode, is_empty: bool) -> bool {
         let (added, left) = (self.before.max(self.after), self.size + self.before.min(self.after));
         match mode {
@@ -436,7 +436,7 @@ impl Line {
         }
     }
 
-    /// The same with what is removed gone already; `None` if nothing is left, but elements are added.
+    /// The axis after its removals, before any additions; `None` if nothing is left, but elements are added.
     fn removed_first(self) -> Option<Line> {
         let (before, after) = (self.before.min(0), self.after.min(0));
         let size = self.size + before + after;
@@ -444,7 +444,7 @@ impl Line {
         is_there.then(|| Line { first: -before, size, before: self.before.max(0), after: self.after.max(0) })
     }
 
-    /// The element of the data for one of the output, if it is not the fill.
+    /// The element of the data for an element of the output, if that is not the fill.
     fn source(self, mode: Mode, index: usize) -> Option<usize> {
         let (place, last) = (index as i128 - self.before, self.size - 1);
         let source = match mode {
@@ -463,7 +463,7 @@ impl Line {
     }
 }
 
-/// Every axis with what is removed gone already.
+/// Every axis after its removals.
 fn removed_first(lines: &[Line]) -> Option<Vec<Line>> {
     lines.iter().map(|line| line.removed_first()).collect()
 }
@@ -494,7 +494,7 @@ mod tests {
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;
 
-    /// As many elements as letters, `a` being 1.
+    /// One element for each letter: 1 for `a`, 2 for `b` and so on, and 0 for the digit `0`.
     fn letters(text: &str) -> Tensor {
         let bits = text.bytes().map(|letter| if letter == b'0' { 0 } else { u128::from(letter - b'a') + 1 });
         Tensor::from_element_bits(ElementType::Int8, vec![i64::try_from(text.len()).unwrap()], bits).unwrap()

@@ -1,4 +1,4 @@
-//! Reshape: the same elements with the dims asked for.
+//! Reshape: the same elements with the requested dims.
 
 mod target;
 
@@ -71,7 +71,7 @@ const fn version(since: u8, last: ElementType, attributes: &'static [AttributeSp
 
 fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     fit_dims(d)?;
-    // About 4 % of the valid ones divide by a number that any other draw seldom has.
+    // In about 4 % of the valid calls, the inferred dim comes from a division by a number that other draws seldom have.
     let mut drawn = None;
     if d.aim == Aim::Valid && d.is_free && d.ratio(1, 25)? {
         let (dims, target) = target::division(d.u)?;
@@ -97,7 +97,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Gives data of dims with which the rule can be broken, where others cannot.
+/// Gives the data dims with which the rule can be broken, if its own do not allow it.
 fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
     let must_have_elements = match d.aim {
         Aim::Break(Rule::NOT_DIVISIBLE) => true,
@@ -105,7 +105,7 @@ fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
         _ => false,
     };
     match d.aim {
-        // A size that only a 0 beside it allows goes with the 0.
+        // A size that is valid only beside a 0 becomes 1, as the 0 does.
         _ if must_have_elements && d.dims.contains(&0) => {
             d.dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
         }
@@ -129,7 +129,7 @@ fn allowzero(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
         Aim::Break(Rule::ZERO_PAST_RANK | Rule::COPIED_ZERO_AND_INFERRED) => 0,
         Aim::Break(_) => i64::from(d.ratio(1, 2)?),
         Aim::Valid | Aim::Wild => {
-            // Zero-size data is where the flag matters most.
+            // The flag matters most for zero-size data.
             let often = if d.dims.contains(&0) { 9 } else { 5 };
             return if d.ratio(often, 10)? { Ok(Some(i64::from(d.ratio(3, 4)?))) } else { Ok(None) };
         }
@@ -138,7 +138,7 @@ fn allowzero(d: &mut Drawing) -> arbitrary::Result<Option<i64>> {
     if value != 0 || d.ratio(1, 2)? { Ok(Some(value)) } else { Ok(None) }
 }
 
-/// A target shape, or the one that was drawn with the dims.
+/// The target shape that was drawn with the dims, or else a new one.
 fn target_for(d: &mut Drawing, drawn: Option<Vec<i64>>, allowzero: i64) -> arbitrary::Result<Vec<i64>> {
     match (d.aim, drawn, d.length) {
         (_, Some(target), _) => Ok(target),
@@ -155,7 +155,7 @@ fn target_for(d: &mut Drawing, drawn: Option<Vec<i64>>, allowzero: i64) -> arbit
     }
 }
 
-/// As many dims as the shape has elements, where it has the rank that it must have.
+/// The length of the shape, if it is a vector.
 fn output_rank(call: &Call) -> Option<usize> {
     let input = call.input(1).filter(|shape| shape.rank() == 1).map(Tensor::len);
     input.or_else(|| call.ints("shape").map(<[i64]>::len))
@@ -243,7 +243,7 @@ fn execute(call: &Call) -> Expectation {
     let shape = operand.int64s().expect("a well-formed call has an int64 shape");
     let allowzero = call.int("allowzero").unwrap_or(0);
     if operand.rank() != 1 {
-        // U6: only a one-element shape of another rank has a reading that suggests itself.
+        // U6: only a one-element shape of another rank has an obvious reading.
         let reading = (shape.len() == 1).then(|| reshape(data, &shape, allowzero).into_answers());
         return Expectation::unspecified(
             Rule::SHAPE_RANK,
@@ -253,14 +253,14 @@ fn execute(call: &Call) -> Expectation {
     reshape(data, &shape, allowzero)
 }
 
-/// U8: to refuse, the data as it is, or a scalar.
+/// U8: a refusal, the unchanged data, or a scalar.
 fn without_shape(data: &Tensor) -> Expectation {
     let scalar = data.with_dims(vec![]).ok().map(|scalar| Answer::Outputs(vec![scalar]));
     let answers = [Answer::Refusal, Answer::Outputs(vec![data.clone()])];
     Expectation::unspecified(Rule::MISSING_SHAPE, answers.into_iter().chain(scalar))
 }
 
-/// What to give for data of some dims and the shape asked for; `allowzero` is any number.
+/// The expectation for data and the requested shape. `allowzero` may be any number.
 fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
     if !(0..=1).contains(&allowzero) {
         // U3: as 0, as 1, or refused.
@@ -300,9 +300,9 @@ fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
     };
     match (count, known) {
         (Some(0), Some(0)) => copied_zero(data, shape, &target, with_size),
-        // Data that is not empty cannot take a shape with a copied zero in it, whatever -1 stands for.
+        // Data that is not empty cannot have a shape with a copied zero, whatever -1 stands for.
         (_, Some(0)) => Expectation::reject(Rule::NOT_DIVISIBLE),
-        // No elements are divided among more than can be counted: none each.
+        // Zero elements are divisible by any number, even by one past counting. The size is 0.
         (Some(0), _) => answer(data, with_size(0)),
         (Some(count), Some(known)) if count % known == 0 => match i64::try_from(count / known) {
             Ok(size) => answer(data, with_size(size)),
@@ -312,7 +312,7 @@ fn reshape(data: &Tensor, shape: &[i64], allowzero: i64) -> Expectation {
     }
 }
 
-/// The shape with each 0 that copies replaced by the dimension it copies; `None` if there is none to copy.
+/// The shape with each copying 0 replaced by the dimension that it copies; `None` if the data has no such dimension.
 fn with_copies(dims: &[i64], shape: &[i64], allowzero: i64) -> Option<Vec<i64>> {
     shape
         .iter()
@@ -321,7 +321,7 @@ fn with_copies(dims: &[i64], shape: &[i64], allowzero: i64) -> Option<Vec<i64>> 
         .collect()
 }
 
-/// U1: -1 beside a copied dimension of size 0. To refuse is tolerated, and so is to leave the copied dims out of both
+/// U1: -1 beside a copied dimension of size 0. A refusal is tolerated, and so is the result of leaving the copied dims out of both
 /// products.
 fn copied_zero(data: &Tensor, shape: &[i64], target: &[i64], with_size: impl Fn(i64) -> Vec<i64>) -> Expectation {
     let left = |dims: &[i64]| {

@@ -1,4 +1,4 @@
-//! The rules of the specification that a call can break, or that leave it open, each with the text that it comes from.
+//! The rules of the specification that a call can break or be left unspecified by, each with its source.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,8 +12,8 @@ use serde::{Serialize, Serializer};
 use super::{Arity, Operator, Types, Version, may_be_constant};
 use crate::tensor::ElementType;
 
-/// A rule of the ONNX specification. Those on the form of any node, and on the graph around it, are defined here, and those of one
-/// operator beside that operator.
+/// A rule of the ONNX specification. The rules on the form of any node, and on the graph around it, are defined here. The rules of
+/// one operator are defined with that operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule(pub(super) &'static Text);
 
@@ -22,12 +22,12 @@ pub(super) struct When {
     pub(super) rule: Rule,
     /// From the first version to the last.
     pub(super) versions: RangeInclusive<u8>,
-    /// The rule in whose words the documents say it, and up to which version; after that, in its own.
+    /// Up to this version, the documents state it in the words of this other rule; later ones in its own words.
     pub(super) words: Option<(u8, Rule)>,
 }
 
 impl When {
-    /// Says that the documents up to a version have the words of another rule for it.
+    /// The same rule, stated in the words of another rule in the documents up to version `last`.
     pub(super) const fn in_words_of(self, rule: Rule, last: u8) -> When {
         When { words: Some((last, rule)), ..self }
     }
@@ -53,21 +53,21 @@ pub(super) const fn between(first: u8, last: u8, rule: Rule) -> When {
     When { rule, versions: first..=last, words: None }
 }
 
-/// What is known of a [`Rule`].
+/// The text of a [`Rule`], and what is known about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Text {
-    /// Its name in output and in known issues, such as `axis-range`; no other rule has it.
+    /// Its unique name in output and in known issues, such as `axis-range`.
     pub id: &'static str,
-    /// What it says. Between quotation marks, the specification's own words.
+    /// What it says. Text between quotation marks is quoted from the specification.
     pub sentence: &'static str,
-    /// Where that stands: operator and version, or document.
+    /// The source of the sentence: operator and version, or document.
     pub source: &'static str,
-    /// What it is about; the first is what it names, the others are what a runtime may find wrong in its place.
+    /// Its subjects. The first is the subject of the rule; a runtime may refuse because of any of the others instead.
     #[serde(skip)]
     pub topics: &'static [Topic],
 }
 
-/// What a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// Which attributes there are, and of which kind.
@@ -173,7 +173,7 @@ impl Rule {
 }
 
 impl Rule {
-    /// Those on the form of a node and on the graph around it, which cases of any operator can break.
+    /// The rules on the form of a node and on the graph around it, which cases of any operator can break.
     pub(crate) const FORM: &[Rule] = &[
         Rule::INPUT_COUNT,
         Rule::EMPTY_INPUT,
@@ -189,7 +189,7 @@ impl Rule {
         Rule::CONSTANT_TYPE,
     ];
 
-    /// Every rule, each once: those that any operator has first, then those of each operator.
+    /// Every rule, each once: first the rules that any operator has, then those of each operator.
     pub fn all() -> impl Iterator<Item = Rule> {
         let mut seen = HashSet::new();
         let of_operators = super::every().flat_map(Operator::own_rules);
@@ -197,7 +197,7 @@ impl Rule {
         all.filter(move |rule| seen.insert(*rule))
     }
 
-    /// Whether a call of a version can break it, where it is a rule on the form of a node or on the graph around it.
+    /// For a rule on the form of a node or on the graph around it: whether a call of a version can break it.
     pub(super) fn is_of_form(self, version: &Version) -> bool {
         let has_data = version.data_input().is_some();
         let has = |of: fn(&Types) -> bool| version.inputs.iter().filter(|spec| of(&spec.types)).count();
@@ -230,13 +230,13 @@ impl Rule {
         *self.0
     }
 
-    /// Whether it is on the graph around a node and not on the node, so that what a runtime makes of a case that breaks it says
+    /// Whether it is on the graph around a node and not on the node. If so, the result of a runtime on a case that breaks it says
     /// nothing about the operator: see [`Expectation::in_invalid_graph`](super::Expectation::in_invalid_graph).
     pub fn is_on_the_graph(self) -> bool {
         matches!(self, Rule::UNRANKED | Rule::CONSTANT_TYPE)
     }
 
-    /// Whether it says that the in-house implementation does not have what a call asks for, so that nothing is judged.
+    /// Whether it says that the in-house implementation does not support a call, so that nothing is judged.
     pub fn is_out_of_reach(self) -> bool {
         matches!(self, Rule::ARITHMETIC_NOT_JUDGED | Rule::CAST_NOT_JUDGED)
     }
@@ -259,7 +259,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Why a text is no [`Rule`].
+/// The error for a text that names no [`Rule`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no rule is called `{0}`")]
 pub struct UnknownRule(String);

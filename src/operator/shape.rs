@@ -56,7 +56,7 @@ pub(super) fn slice(dims: &[i64], start: Option<i64>, end: Option<i64>) -> &[i64
     let rank = dims.len();
     let clamp = |bound: i64| -> usize {
         let counted = i128::from(bound) + if bound < 0 { rank as i128 } else { 0 };
-        // What does not fit is past one of the two ends.
+        // A bound too large for a usize is past the rank.
         usize::try_from(counted.max(0)).map_or(rank, |index| index.min(rank))
     };
     let start = start.map_or(0, clamp);

@@ -1,4 +1,4 @@
-//! Slice: of each axis that is asked for, the elements from a start to an end, forwards or backwards, by steps.
+//! Slice: along each requested axis, the elements from a start to an end, forwards or backwards, in steps.
 
 mod drawing;
 
@@ -56,16 +56,16 @@ const ENDS: &str = "ends";
 const AXES: &str = "axes";
 const STEPS: &str = "steps";
 
-/// The version that made inputs of the attributes, and brought steps.
+/// The version that made the attributes inputs, and introduced steps.
 const INPUTS_SINCE: u8 = 10;
 
-/// The version that brought axes that count from the back.
+/// The version that introduced axes counted from the back.
 const NEGATIVE_AXIS_SINCE: u8 = 11;
 
-/// The versions that leave open what `INT_MAX` means as the end of a slice that runs backwards.
+/// The versions that leave open what `INT_MAX` means as the end of a backward slice.
 const BACKWARD_MAX_IN: RangeInclusive<u8> = 10..=10;
 
-/// The versions that leave open where a slice starts that runs backwards from before the first element.
+/// The versions that leave open where a backward slice starts if its start is before the first element.
 const START_BEFORE_FRONT_IN: RangeInclusive<u8> = 10..=11;
 
 const fn version(since: u8, last: ElementType) -> Version {
@@ -157,7 +157,7 @@ impl Rule {
     });
 }
 
-/// What a call asks for: a number for each axis that is sliced, in each list that is given.
+/// The request of a call: each list that is given has a number for each axis that is sliced.
 #[derive(Clone, Debug, Default)]
 struct Lists {
     starts: Vec<i64>,
@@ -195,7 +195,7 @@ fn execute(call: &Call) -> Expectation {
     expectation
 }
 
-/// A refusal, unless the answer of another call is given, which is lenient.
+/// The expectation of a refusal. If the other expectation has an answer, that answer is lenient.
 fn lenient(rule: Rule, other: &Expectation) -> Expectation {
     Expectation::Reject { rule, lenient: other.outputs().map(<[Tensor]>::to_vec) }
 }
@@ -236,7 +236,7 @@ fn slice(since: u8, data: &Tensor, lists: &Lists) -> Expectation {
     Expectation::unspecified(rule, answers.chain(may_refuse.map(|_| Answer::Refusal)))
 }
 
-/// Empty axes beside starts: as absent ones, if not refused.
+/// Empty axes, although there are starts. They are read as absent, or refused.
 fn with_empty_axes(since: u8, data: &Tensor, lists: &Lists) -> Expectation {
     let as_absent = slice(since, data, &Lists { axes: None, ..lists.clone() });
     match as_absent {
@@ -249,7 +249,7 @@ fn with_empty_axes(since: u8, data: &Tensor, lists: &Lists) -> Expectation {
     }
 }
 
-/// What is asked for along one axis.
+/// The request along one axis.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
     start: i64,
@@ -258,16 +258,16 @@ struct Cut {
     step: i64,
 }
 
-/// How a version is read where it leaves room; the default is how the newest version is.
+/// How a version is read where it leaves room. The default is the reading of the newest version.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
-    /// `INT_MAX` as the end of a slice that runs backwards is before the first element.
+    /// `INT_MAX` as the end of a backward slice is before the first element.
     max_is_before_front: bool,
-    /// A start before the first element stays there, and is not clamped to it, in a slice that runs backwards.
+    /// In a backward slice, a start before the first element stays there instead of being clamped to it.
     start_stays_before_front: bool,
 }
 
-/// The other readings that a version leaves room for, each with the rule that does.
+/// The other possible readings of a version, each with the rule that allows it.
 fn readings(since: u8) -> impl Iterator<Item = (Rule, Reading)> {
     let (max, start) = (BACKWARD_MAX_IN.contains(&since), START_BEFORE_FRONT_IN.contains(&since));
     let reading =
@@ -280,7 +280,7 @@ fn readings(since: u8) -> impl Iterator<Item = (Rule, Reading)> {
     all.into_iter().filter(|&(_, _, is_open)| is_open).map(|(rule, reading, _)| (rule, reading))
 }
 
-/// The elements that are taken along one axis: so many, from the first one on.
+/// The elements taken along one axis: `count` elements from `first` on, `step` apart.
 struct Run {
     first: i128,
     step: i128,
@@ -288,7 +288,7 @@ struct Run {
 }
 
 impl Cut {
-    /// The elements of an axis of a size that it takes (Slice-13, which spells out the clamping).
+    /// The elements that it takes from an axis of this size (Slice-13, which spells out the clamping).
     fn run(self, size: i64, reading: Reading) -> Run {
         let step = i128::from(self.step);
         let counted = |bound: i64| i128::from(bound) + if bound < 0 { i128::from(size) } else { 0 };
@@ -307,26 +307,26 @@ impl Cut {
                 (first, first - end)
             }
         };
-        // Rounded up: a last step that passes the end still takes the element it is made from.
+        // Rounded up: if the last step passes the end, the element before that step is still taken.
         let count = (distance.max(0) + step.abs() - 1) / step.abs();
         Run { first, step, count: i64::try_from(count).expect("a slice has no more elements than its axis") }
     }
 
-    /// The rule that leaves open how many elements of an axis of a size it takes, if one does.
+    /// The rule that leaves unspecified how many elements it takes from an axis of this size, if there is one.
     fn open(self, since: u8, size: i64) -> Option<Rule> {
         let count = self.run(size, Reading::default()).count;
         readings(since).find(|&(_, reading)| self.run(size, reading).count != count).map(|(rule, _)| rule)
     }
 }
 
-/// The elements that the cuts take, each of them at its own axis; the other axes stay whole.
+/// The elements that the cuts take, each cut along its own axis. The other axes stay whole.
 fn take(data: &Tensor, cuts: &[(usize, Cut)], reading: Reading) -> Tensor {
     let mut runs: Vec<Run> = data.dims().iter().map(|&size| Run { first: 0, step: 1, count: size }).collect();
     for &(place, cut) in cuts {
         runs[place] = cut.run(data.dims()[place], reading);
     }
     let dims: Vec<i64> = runs.iter().map(|run| run.count).collect();
-    // As many as there are, and forwards: all of them.
+    // Every axis has all its elements, in forward order: this is the data itself.
     if dims == data.dims() && runs.iter().all(|run| run.step > 0 || run.count <= 1) {
         return data.clone();
     }
@@ -365,7 +365,7 @@ mod tests {
         SLICE.evaluate(opset, &[], &[Some(data(dims))].into_iter().chain(lists).collect::<Vec<_>>(), 1)
     }
 
-    /// One slice of the one axis of five elements.
+    /// One slice of data whose one axis has five elements.
     fn cut(opset: u8, [start, end, step]: [i64; 3]) -> Expectation {
         let steps = (opset >= INPUTS_SINCE).then(|| vec![step]);
         call(opset, &[5], &Lists { starts: vec![start], ends: vec![end], axes: None, steps })

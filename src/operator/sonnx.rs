@@ -1,9 +1,9 @@
-//! Shape as the safety-related profile of ONNX (SONNX) defines it, as an executable definition of its own.
+//! Shape as the safety-related profile of ONNX (SONNX) defines it, in an executable definition of its own.
 //!
-//! The profile describes two steps, and states no error condition. Written down here as it states them, this definition
-//! shares no code with the ONNX algorithm, and a test demands that both agree.
+//! The profile describes two steps and states no error condition. This definition follows the profile's text and shares no code
+//! with the ONNX algorithm. A test demands that both agree.
 
-/// Shape of a tensor of these dims with `start` and `end` as the profile has them: both given, any integer.
+/// Shape of a tensor of these dims, with `start` and `end` as in the profile: both are given and may be any integers.
 pub fn shape(dims: &[i64], start: i64, end: i64) -> Vec<i64> {
     let rank = dims.len() as i128;
 

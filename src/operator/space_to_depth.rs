@@ -1,4 +1,4 @@
-//! `SpaceToDepth`: the pixels of each block put behind one another into the depth of one pixel.
+//! `SpaceToDepth`: puts the pixels of each block one after another into the depth of one pixel.
 
 use super::blocks::{self, BLOCKSIZE, Blocks, MODE, Mover, RANK, Rules, version};
 use super::{Operator, OutputType, Rule, Text, Topic, always, since};
@@ -28,7 +28,7 @@ pub(crate) static SPACE_TO_DEPTH: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// The version that brought the attribute `mode`.
+/// The version that introduced the attribute `mode`.
 const MODE_SINCE: u8 = 28;
 
 static MOVER: Mover = Mover {

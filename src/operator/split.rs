@@ -79,16 +79,16 @@ const PART_COUNT: AttributeSpec = AttributeSpec::new("num_outputs", AttributeKin
 const DATA: InputSpec = InputSpec::data("input");
 const INPUTS: &[InputSpec] = &[DATA, InputSpec::int64("split", Role::Sizes).optional()];
 
-/// The axis where none is given, from version 2 on.
+/// The default axis, from version 2 on.
 const DEFAULT: i64 = 0;
 
-/// The version that brought axes that count from the back.
+/// The version that introduced axes counted from the back.
 const NEGATIVE_AXIS_SINCE: u8 = 11;
 
 /// The version that made the lengths an input.
 const LENGTHS_INPUT_SINCE: u8 = 13;
 
-/// The version that brought `num_outputs`, and parts that need not be equal without lengths.
+/// The version that introduced `num_outputs`, and allows unequal parts without lengths.
 const PART_COUNT_SINCE: u8 = 18;
 
 const fn version(
@@ -112,7 +112,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     let division = division::draw(d, d.dims.get(place).copied().unwrap_or(1))?;
     let is_attribute = d.since() < LENGTHS_INPUT_SINCE;
     if is_attribute {
-        // In version 1 they may be both an attribute and an input.
+        // In version 1 the lengths may be both an attribute and an input.
         let is_input = d.breaks(Rule::SPLIT_FLOAT_LENGTHS) && d.ratio(3, 4)?;
         d.ints(LENGTHS.name, |_| Ok(division.lengths.clone().filter(|_| !is_input)))?;
     }
@@ -131,7 +131,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Leaves the lengths out, by the empty name or by none.
+/// Leaves the lengths out, by the empty name or by no name.
 fn absent(d: &mut Drawing) -> arbitrary::Result<()> {
     d.skip();
     d.trim()
@@ -267,13 +267,13 @@ impl Rule {
 
 fn execute(call: &Call) -> Expectation {
     match call.int(AXIS.name) {
-        // To refuse, axis 0, or axis 1.
+        // A refusal, or the answer for axis 0 or for axis 1.
         None if call.since() == 1 => room(Rule::SPLIT_MISSING_AXIS, [0, 1].map(|axis| split_on(call, axis)).to_vec()),
         axis => split_on(call, axis.unwrap_or(DEFAULT)),
     }
 }
 
-/// To refuse is right, and so is what any of these readings gives; if none gives anything, it is the first that tells why.
+/// A refusal is right, and so is the answer of any of these readings. If none has an answer, the first reading tells why.
 fn room(rule: Rule, readings: Vec<Expectation>) -> Expectation {
     if readings.iter().all(|reading| matches!(reading, Expectation::Reject { .. })) {
         return readings.into_iter().next().unwrap_or(Expectation::reject(rule));
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
     use crate::tensor::element_count;
 
-    /// What a row demands; parts are distinguished by their lengths.
+    /// The expectation of a row. Parts are distinguished by their lengths.
     #[derive(Clone, Copy, Debug)]
     enum Want {
         Parts(&'static [i64]),
@@ -336,7 +336,7 @@ mod tests {
     }
     use Want::{Lenient, Open, Parts, Reject};
 
-    /// The data, the attributes, the second input, and the number of outputs.
+    /// A call: its data, its attributes, its second input, and its number of outputs.
     #[derive(Clone, Debug)]
     struct Row {
         opset: u8,

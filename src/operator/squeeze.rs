@@ -30,7 +30,7 @@ pub(crate) static SQUEEZE: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// What the document says of the axes before it calls them a vector.
+/// The statement on the axes in the documents that do not yet call them a vector.
 const AXES_LIST: Rule = Rule(&Text {
     id: "squeeze-axes-list",
     sentence: "The axes are a \"List of integers indicating the dimensions to squeeze\"; what a tensor of another rank means is \
@@ -48,7 +48,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     axes::give(d, &AXES_RULES, axes)
 }
 
-/// Gives data dims with which the rule can be broken, and data of its own often a few dims of 1.
+/// Gives the data dims with which the rule can be broken. Data drawn for this call alone often gets a few dims of 1.
 fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
     if d.is_free && d.rank() < 10 && d.ratio(1, 2)? {
         for _ in 0..d.between(1, 3)? {
@@ -73,7 +73,7 @@ fn insert_one(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Whether the call has no axes. Those that are of a certain number, or of another type than they must be, are there.
+/// Whether the call has no axes. It must have axes if their number is given, or if a rule on them is to be broken.
 fn is_left_out(d: &mut Drawing) -> arbitrary::Result<bool> {
     match d.aim {
         Aim::Break(Rule::PARAMETER_TYPE) => Ok(false),
@@ -82,7 +82,7 @@ fn is_left_out(d: &mut Drawing) -> arbitrary::Result<bool> {
     }
 }
 
-/// Axes of dims of 1, at least one if there is such a dim, unless a rule is to be broken.
+/// Axes of dims of 1, at least one if there is such a dim. If a rule is to be broken, the axes break it.
 fn draw_axes(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let rank = d.rank();
     let (ones, others) = (places_where(&d.dims, |dim| dim == 1), places_where(&d.dims, |dim| dim != 1));
@@ -109,12 +109,12 @@ fn draw_axes(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     axes::meaning(d, &AXES_RULES, &places, rank)
 }
 
-/// The places of the dims of a kind.
+/// The places of the dims that satisfy a condition.
 fn places_where(dims: &[i64], is_such: impl Fn(i64) -> bool) -> Vec<i64> {
     (0..).zip(dims).filter(|(_, dim)| is_such(**dim)).map(|(place, _)| place).collect()
 }
 
-/// Unknown where the texts leave open how many dims go.
+/// Unknown if the texts leave open how many dims are removed.
 fn output_rank(call: &Call) -> Option<usize> {
     let data = call.input(0)?;
     let ones = data.dims().iter().filter(|&&dim| dim == 1).count();
@@ -178,7 +178,7 @@ fn execute(call: &Call) -> Expectation {
     }
 }
 
-/// What to give for a list of axes, negative ones counted from the back.
+/// The expectation for a list of axes. Negative axes are counted from the back.
 fn squeeze(data: &Tensor, axes: &[i64]) -> Expectation {
     let Some(mut places) = axes::places(axes, data.rank()) else {
         return Expectation::reject(Rule::SQUEEZE_AXIS_RANGE);

@@ -1,4 +1,4 @@
-//! The in-house implementation held against every row of the tables of edge cases.
+//! Compares the in-house implementation with every row of the tables of edge cases.
 #![expect(clippy::type_complexity, reason = "a table of rows reads best with its type in one place")]
 
 use super::*;
@@ -47,7 +47,7 @@ fn flatten(opset: u8, dims: &[i64], axis: Option<i64>) -> Expectation {
     operator("Flatten").evaluate(opset, &attributes, &[Some(data(ElementType::Float, dims))], 1)
 }
 
-/// Reshape at every version that can say `allowzero`; all must agree.
+/// The expectation of Reshape at every version that can express this `allowzero`. All versions must agree.
 fn reshape(dims: &[i64], target: &[i64], allowzero: i64) -> Expectation {
     let inputs = [Some(data(ElementType::Float, dims)), Some(Tensor::vector(target))];
     let mut results = Vec::new();
@@ -68,7 +68,7 @@ fn reshape(dims: &[i64], target: &[i64], allowzero: i64) -> Expectation {
     results.remove(0)
 }
 
-/// The dims asked for, with the elements of the data unchanged.
+/// Asserts that the answer has these dims, and the elements of the data unchanged.
 #[track_caller]
 fn assert_dims(expectation: &Expectation, from: &[i64], dims: &[i64]) {
     let moved = data(ElementType::Float, from).with_dims(dims.to_vec()).unwrap();
@@ -373,7 +373,7 @@ fn reshape_where_the_specification_leaves_room() {
         // U4: one number below -1 may be read as -1.
         (&[2, 3], &[2, -2], 0, Rule::BELOW_MINUS_ONE, vec![Answer::Refusal, answer(&[2, 3], &[2, 3])]),
         (&[2, 3], &[MIN], 1, Rule::BELOW_MINUS_ONE, vec![Answer::Refusal, answer(&[2, 3], &[6])]),
-        // U10: dims that pass 64 bits with a zero in them.
+        // U10: dims that pass 64 bits, with a zero among them.
         (&[0], &[1 << 62, -1], 0, Rule::VAST_DIMS, vec![answer(&[0], &[1 << 62, 0]), Answer::Refusal]),
     ];
     for (dims, target, allowzero, rule, tolerated) in rows {
@@ -506,7 +506,7 @@ fn in_an_invalid_graph_a_refusal_is_right_and_no_other_answer_than_in_a_valid_on
     assert_eq!(room.in_invalid_graph(rule), open(&both));
 }
 
-/// The tensor of an input that was drawn.
+/// The tensor of a drawn input.
 fn given(input: &Given) -> Tensor {
     match input {
         Given::Data(Data { element_type, dims }) => data(*element_type, dims),
@@ -514,7 +514,7 @@ fn given(input: &Given) -> Tensor {
     }
 }
 
-/// The bytes that a seed stands for.
+/// The random bytes of a seed.
 fn entropy_of(seed: u64) -> [u8; 768] {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut entropy = [0; 768];
@@ -522,12 +522,12 @@ fn entropy_of(seed: u64) -> [u8; 768] {
     entropy
 }
 
-/// The call that a seed draws, and what is demanded of it.
+/// The call that a seed draws, and its expectation.
 fn drawn(operator: &'static Operator, version: &'static Version, aim: Aim, seed: u64) -> (Drawn, Expectation) {
     drawn_for(operator, version, aim, None, seed)
 }
 
-/// The same for data that is decided.
+/// The same for given data.
 fn drawn_for(
     operator: &'static Operator,
     version: &'static Version,
@@ -542,7 +542,7 @@ fn drawn_for(
     (drawn, expectation)
 }
 
-/// A call may be drawn other data for the attributes that it has. If one of its dims is 0, the others may be of any size.
+/// Other data may be drawn for a call that keeps its attributes. If one dim of the data is 0, the other dims may have any size.
 #[test]
 fn inputs_for_vast_data_are_few() {
     for operator in OPERATORS {
@@ -585,7 +585,7 @@ fn a_call_is_what_it_is_drawn_for() {
         for version in operator.versions {
             for seed in 0..400 {
                 let (drawn, expectation) = drawn(operator, version, Aim::Valid, seed);
-                // The texts say nothing of it that holds.
+                // The texts on Tile-1 contradict each other, so no call of it is valid.
                 if expectation.rule() == Some(Rule::TILE_1) {
                     continue;
                 }

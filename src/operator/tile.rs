@@ -1,4 +1,4 @@
-//! Tile: copies of a tensor side by side, so many along each axis.
+//! Tile: copies of a tensor side by side, with a number of copies along each axis.
 
 mod first;
 
@@ -50,7 +50,7 @@ pub(crate) static TILE: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// The version that brought repeats in place of tiles and an axis.
+/// The version that introduced repeats in place of tiles and an axis.
 const REPEATS_SINCE: u8 = 6;
 
 const fn version(since: u8, last: ElementType) -> Version {
@@ -58,13 +58,13 @@ const fn version(since: u8, last: ElementType) -> Version {
     Version::new(since, ElementType::up_to(last), &[], INPUTS)
 }
 
-/// What is drawn over a dim of 0, which stays 0.
+/// Repeats to draw for a dim of 0, which stays 0.
 const OVER_ZERO: [i64; 9] = [1, 2, 0, 3, 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MAX - 1];
 
-/// What is drawn now and then beside a dim of 0.
+/// Repeats that are drawn now and then beside a dim of 0.
 const BESIDE_ZERO: [i64; 5] = [65_537, 1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40];
 
-/// Some are 0, 1 or 2 when truncated to 32 bits.
+/// Negative repeats. Some are 0, 1 or 2 when truncated to 32 bits.
 const NEGATIVE: [i64; 8] = [-1, -2, i64::MIN, i64::MIN + 1, -(1 << 31), -(1 << 32), 1 - (1 << 32), 2 - (1 << 32)];
 
 fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
@@ -82,7 +82,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Gives data of dims with which the rule can be broken, where others cannot.
+/// Gives the data dims with which the rule can be broken, if its own do not allow it.
 fn fit_dims(d: &mut Drawing) -> arbitrary::Result<()> {
     let (suits, other): (fn(i64) -> bool, i64) = match d.aim {
         Aim::Break(Rule::TILE_NEGATIVE_REPEATS) => (|dim| dim != 0, 2),
@@ -137,10 +137,10 @@ fn repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(repeats)
 }
 
-/// Repeats that the data can take.
+/// Repeats that are valid for the data.
 fn valid_repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let count = product(d.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
-    // Dims that are vast on their own would multiply past an i64.
+    // Several copies of vast dims would exceed an i64.
     let mut room = if d.breaks(Rule::VAST_DIMS) { 1 } else { MAX_DRAWN / count.max(1) };
     let mut repeats = Vec::with_capacity(d.dims.len());
     for place in 0..d.dims.len() {
@@ -158,12 +158,12 @@ fn valid_repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
             repeats = larger;
         }
     }
-    // Copies of data that is as large as it may be: one.
+    // Data of the largest size gets one copy along each axis.
     let is_fine = d.breaks(Rule::VAST_DIMS) || tiled(&d.dims, &repeats).is_some_and(|dims| !is_vast(&dims));
     Ok(if is_fine { repeats } else { vec![1; repeats.len()] })
 }
 
-/// Makes one of the repeats over such dims negative, or each of them.
+/// Makes one of the repeats of suitable dims negative, or all of them.
 fn negate(d: &mut Drawing, repeats: &mut [i64], suits: fn(i64) -> bool) -> arbitrary::Result<()> {
     let (one, negative) = (place_of(d, suits)?, d.choose(&NEGATIVE)?);
     let is_alone = d.ratio(1, 2)?;
@@ -175,13 +175,13 @@ fn negate(d: &mut Drawing, repeats: &mut [i64], suits: fn(i64) -> bool) -> arbit
     Ok(())
 }
 
-/// The place of one of the dims that suit; there is one.
+/// The place of one of the suitable dims. There is at least one.
 fn place_of(d: &mut Drawing, suits: fn(i64) -> bool) -> arbitrary::Result<usize> {
     let places: Vec<usize> = (0..d.dims.len()).filter(|&place| suits(d.dims[place])).collect();
     d.choose(&places)
 }
 
-/// So many copies that a dim above 1 grows past an i64, and some of them to a small number when counted in 64 bits.
+/// A number of copies with which a dim above 1 exceeds an i64. Counted in 64 bits, some of the results are small.
 fn repeat_past_a_size(d: &mut Drawing, dim: i64) -> arbitrary::Result<i64> {
     let wrapped = (1_i128 << 64) / i128::from(dim);
     let repeats = [i128::from(i64::MAX), 1 << 62, i128::from(i64::MAX / dim) + 1, wrapped, wrapped + 1];
@@ -190,7 +190,7 @@ fn repeat_past_a_size(d: &mut Drawing, dim: i64) -> arbitrary::Result<i64> {
     d.choose(&past)
 }
 
-/// Boundary values without a plan.
+/// Arbitrary boundary values.
 fn wild_repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let (pool, rank) = (boundary_sizes(), d.dims.len());
     let length = if d.ratio(4, 5)? { rank } else { d.u.int_in_range(0..=rank + 1)? };
@@ -250,7 +250,7 @@ fn execute(call: &Call) -> Expectation {
     if operand.rank() == 1 {
         return answer;
     }
-    // V6: the values as a list are the reading that suggests itself.
+    // V6: the obvious reading takes the values as a list.
     Expectation::Reject { rule: Rule::TILE_REPEATS_RANK, lenient: answer.outputs().map(<[Tensor]>::to_vec) }
 }
 
@@ -264,7 +264,7 @@ fn tile(data: &Tensor, repeats: &[i64]) -> Expectation {
         if negative.any(|dim| dim != 0) {
             return Expectation::reject(Rule::TILE_NEGATIVE_REPEATS);
         }
-        // V8: to refuse, or what the formula gives.
+        // V8: a refusal, or the result of the formula.
         let no_copies: Vec<i64> = repeats.iter().map(|&repeat| repeat.max(0)).collect();
         let reading = tile(data, &no_copies).into_answers();
         return Expectation::unspecified(Rule::TILE_NEGATIVE_OVER_ZERO, [Answer::Refusal].into_iter().chain(reading));
@@ -276,15 +276,15 @@ fn tile(data: &Tensor, repeats: &[i64]) -> Expectation {
     }
 }
 
-/// The dims of so many copies, if there are as many repeats as dims, and each product can be written as i64.
+/// The dims of the copies, if there are as many repeats as dims, and each product fits in an i64.
 fn tiled(dims: &[i64], repeats: &[i64]) -> Option<Vec<i64>> {
     let is_one_each = dims.len() == repeats.len();
     is_one_each.then(|| dims.iter().zip(repeats).map(|(dim, &repeat)| dim.checked_mul(repeat)).collect())?
 }
 
-/// The copies that fill these dims.
+/// The data, copied to fill these dims.
 fn copies(data: &Tensor, dims: &[i64]) -> Tensor {
-    // As many elements are the same ones.
+    // If the number of elements stays the same, the elements do too.
     data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let sizes: Vec<usize> = data.dims().iter().filter_map(|&dim| usize::try_from(dim).ok()).collect();
         let copies = data.rearranged(dims, |index, own| {
@@ -303,7 +303,7 @@ mod tests {
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;
 
-    /// Data that counts up.
+    /// Data whose elements count up.
     fn data(dims: &[i64]) -> Tensor {
         let count = product(dims.iter().copied()).unwrap();
         Tensor::from_element_bits(ElementType::Int32, dims.to_vec(), 0..count.cast_unsigned()).unwrap()

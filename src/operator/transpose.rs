@@ -99,7 +99,7 @@ fn permutation(d: &mut Drawing, length: i64) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// Too few axes, though at least one, or too many: of more dims than there are, or with one of them again.
+/// A perm of another length than the rank: too few axes, though at least one; more axes than there are; or one axis twice.
 fn perm_of_other_length(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let rank = d.rank();
     if rank > 1 && d.ratio(1, 2)? {
@@ -115,7 +115,7 @@ fn perm_of_other_length(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// A number in it that is no axis, from either end.
+/// A perm with one number that is no axis, even if counted from the back.
 fn perm_out_of_range(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let mut perm = permutation(d, d.rank())?;
     let place = d.u.choose_index(perm.len())?;
@@ -123,7 +123,7 @@ fn perm_out_of_range(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// One axis in place of another, or of all others.
+/// A perm with one axis in place of another, or of all others.
 fn perm_with_repeat(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let mut perm = permutation(d, d.rank())?;
     let place = d.u.choose_index(perm.len())?;
@@ -137,7 +137,7 @@ fn perm_with_repeat(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// At least one axis counted from the back.
+/// A perm with at least one axis counted from the back.
 fn perm_from_the_back(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let rank = d.rank();
     let mut perm = permutation(d, rank)?;
@@ -151,7 +151,7 @@ fn perm_from_the_back(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// A permutation, perhaps of one axis too few or too many, with a boundary value here and there.
+/// A permutation, perhaps with one axis too few or too many, and with boundary values here and there.
 fn wild_perm(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     let length = d.rank() + d.choose(&[0, 0, -1, 1])?;
     let mut perm = permutation(d, length)?;
@@ -163,7 +163,7 @@ fn wild_perm(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     Ok(perm)
 }
 
-/// That of the data; where that is not known, a permutation has as many axes.
+/// The rank of the data. If the data is unknown, it is the length of a perm that is not empty.
 fn output_rank(call: &Call) -> Option<usize> {
     let named = || call.ints(PERM).map(<[i64]>::len).filter(|&length| length > 0);
     call.input(0).map(Tensor::rank).or_else(named)
@@ -212,7 +212,7 @@ fn execute(call: &Call) -> Expectation {
     let reversed = || vec![transpose(data, &(0..data.rank()).rev().collect::<Vec<_>>())];
     match call.ints(PERM) {
         None => Expectation::Defined(reversed()),
-        // V5: to refuse, or as without it.
+        // V5: a refusal, or the answer without a perm.
         Some([]) if data.rank() > 0 => {
             Expectation::unspecified(Rule::TRANSPOSE_EMPTY_PERM, [Answer::Refusal, Answer::Outputs(reversed())])
         }
@@ -220,7 +220,7 @@ fn execute(call: &Call) -> Expectation {
     }
 }
 
-/// What to give for data and a perm that is there.
+/// The expectation for data and a given perm.
 fn permute(data: &Tensor, perm: &[i64]) -> Expectation {
     let rank = data.rank();
     if perm.len() != rank {
@@ -251,7 +251,7 @@ fn transpose(data: &Tensor, axes: &[usize]) -> Tensor {
     moved.expect("the dims in another order hold as many elements")
 }
 
-/// Whether the elements come in the same order: dims of 1 may go anywhere, and where there are no elements, all may.
+/// Whether the elements keep their order. Dims of 1 may move anywhere; if there are no elements, all dims may.
 fn keeps_order(dims: &[i64], axes: &[usize]) -> bool {
     dims.contains(&0) || axes.iter().filter(|&&axis| dims[axis] != 1).is_sorted()
 }
@@ -269,7 +269,7 @@ mod tests {
         Tensor::from_element_bits(ElementType::Int4, dims.to_vec(), elements).unwrap()
     }
 
-    /// What every version demands for elements that count up; all must agree.
+    /// The expectation of every version for elements that count up. All versions must agree.
     fn evaluate(dims: &[i64], perm: Option<&[i64]>) -> Expectation {
         let count = dims.iter().product::<i64>();
         let data =

@@ -43,7 +43,7 @@ fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     draw_k(d, triangle)
 }
 
-/// Gives data with which the call can be what it is drawn for, where other data cannot.
+/// Gives the call data with which it can reach its aim, if its own data does not allow it.
 fn fit_data(d: &mut Drawing) -> arbitrary::Result<()> {
     if d.is_free && d.aim == Aim::Valid && d.ratio(1, 3)? {
         let rank = d.between(2, 4)?;
@@ -63,7 +63,7 @@ fn fit_data(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// Makes each size a 1 that is below `least`, or that would make more elements than drawn data has.
+/// Sets a size to 1 if it is below `least`, or if it would give the data more elements than drawn data may have.
 fn keep_small(dims: &mut [i64], least: i64) {
     let mut count = 1;
     for dim in dims {
@@ -109,8 +109,7 @@ fn draw_k(d: &mut Drawing, triangle: Triangle) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// A diagonal, and often one at which something changes: where the first or last element stays, and at the ends of 32 and
-/// 64 bits.
+/// A diagonal, often one at which the result changes: where the first or last element stays, or at the ends of 32 and 64 bits.
 fn diagonal(d: &mut Drawing, triangle: Triangle) -> arbitrary::Result<i64> {
     let size = |from_the_back: usize| d.dims.iter().rev().nth(from_the_back).map_or(1, |&dim| dim.min(MAX_DRAWN));
     let (rows, columns) = (size(1), size(0));
@@ -127,7 +126,7 @@ fn diagonal(d: &mut Drawing, triangle: Triangle) -> arbitrary::Result<i64> {
     d.choose(&diagonals)
 }
 
-/// Whether a call with this k can be what it is drawn for: of strings, no valid one drops an element.
+/// Whether a call with this k can reach its aim. A valid call on strings drops no element.
 fn suits(d: &Drawing, triangle: Triangle, k: i64) -> bool {
     match d.aim {
         Aim::Wild => true,
@@ -178,12 +177,12 @@ enum Triangle {
 }
 
 impl Triangle {
-    /// The one that `upper` asks for, if it is 0 or 1.
+    /// The triangle that `upper` asks for. Any number except 0 stands for the upper one.
     fn of(upper: i64) -> Triangle {
         if upper == 0 { Triangle::Lower } else { Triangle::Upper }
     }
 
-    /// Whether it has the elements so many diagonals above the main one, or below it where the number is negative.
+    /// Whether it has the elements of a diagonal. Diagonals above the main one have positive numbers, those below it negative ones.
     fn has(self, diagonal: i128, k: i64) -> bool {
         match self {
             Triangle::Upper => diagonal >= k.into(),
@@ -191,7 +190,7 @@ impl Triangle {
         }
     }
 
-    /// Whether it has every element of each matrix. What is no matrix loses nothing.
+    /// Whether it has every element of each matrix. A tensor that holds no matrix loses nothing.
     fn keeps_all(self, dims: &[i64], k: i64) -> bool {
         let &[.., rows, columns] = dims else { return true };
         let farthest = match self {
@@ -221,7 +220,7 @@ fn execute(call: &Call) -> Expectation {
     Expectation::Reject { rule: Rule::TRILU_K_RANK, lenient: answer.outputs().map(<[Tensor]>::to_vec) }
 }
 
-/// What to give for matrices; `upper` is any number.
+/// The expectation for matrices. `upper` may be any number.
 fn trilu(data: &Tensor, upper: i64, k: i64) -> Expectation {
     if !(0..=1).contains(&upper) {
         // V11: as 1, as 0, or refused.

@@ -1,4 +1,4 @@
-//! Unsqueeze: the same elements with dims of 1 put in.
+//! Unsqueeze: the same elements with dims of 1 inserted.
 
 use super::axes::{self, AXES, AxesRules, INPUT_SINCE, NEGATIVE_SINCE, VECTOR_SINCE};
 use super::{
@@ -32,7 +32,7 @@ pub(crate) static UNSQUEEZE: Operator = Operator {
     output_type: OutputType::Data,
 };
 
-/// What the document says of the axes before it calls them a vector.
+/// The statement on the axes in the documents that do not yet call them a vector.
 const AXES_LIST: Rule = Rule(&Text {
     id: "unsqueeze-axes-list",
     sentence: "The axes are a \"List of integers indicating the dimensions to be inserted\"; what a tensor of another rank means is \
@@ -47,10 +47,10 @@ const AXES_RULES: AxesRules = AxesRules {
     rank: Rule::UNSQUEEZE_AXES_RANK,
 };
 
-/// The version that forbids to name a dimension twice.
+/// The version that forbids naming a dimension twice.
 const NO_REPEAT_SINCE: u8 = 11;
 
-/// The rank up to which axes are drawn, where the data's is not higher already.
+/// The largest rank to which drawn axes raise the data, unless its rank is higher already.
 const MAX_RANK: usize = 12;
 
 fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
@@ -73,7 +73,7 @@ fn draw_axes(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
     axes::meaning(d, &AXES_RULES, &places, counted)
 }
 
-/// How many axes the call has: as many as a rule needs, and no more than keep the rank small.
+/// The number of axes of the call: as many as the rule needs, and few enough to keep the rank small.
 fn count(d: &mut Drawing) -> arbitrary::Result<usize> {
     let least = match d.aim {
         Aim::Break(Rule::UNSQUEEZE_REPEATED_AXIS | Rule::UNSQUEEZE_REPEAT_UNSAID) => 2,
@@ -85,7 +85,7 @@ fn count(d: &mut Drawing) -> arbitrary::Result<usize> {
     Ok(d.length.unwrap_or(drawn).min(room).max(least))
 }
 
-/// Unknown where the texts leave open how many dims are put in.
+/// Unknown if the texts leave open how many dims are inserted.
 fn output_rank(call: &Call) -> Option<usize> {
     let (data, axes) = (call.input(0)?, axes::of(call)?);
     let rank = data.rank() + axes.len();
@@ -133,7 +133,7 @@ fn execute(call: &Call) -> Expectation {
     axes::demanded(call, &AXES_RULES, &axes, unsqueeze(call, &axes))
 }
 
-/// What to give for a list of axes, negative ones counted from the back.
+/// The expectation for a list of axes. Negative axes are counted from the back.
 fn unsqueeze(call: &Call, axes: &[i64]) -> Expectation {
     let data = call.data();
     let Some(places) = axes::places(axes, data.rank() + axes.len()) else {
@@ -148,14 +148,14 @@ fn unsqueeze(call: &Call, axes: &[i64]) -> Expectation {
     if call.since() >= NO_REPEAT_SINCE {
         return Expectation::reject(Rule::UNSQUEEZE_REPEATED_AXIS);
     }
-    // V4: each place once, or a dim for each value, if the rank has room for that.
+    // V4: each distinct place gets one dim, or each value gets one if the rank has room for that.
     let readings = [distinct, places].into_iter().filter_map(|places| with_ones(data, &places));
     let answers = readings.map(|tensor| Answer::Outputs(vec![tensor]));
     Expectation::unspecified(Rule::UNSQUEEZE_REPEAT_UNSAID, [Answer::Refusal].into_iter().chain(answers))
 }
 
-/// The data with a dim of 1 put in at each place in turn; `None` if a place is past the dims that are there by then.
-/// Distinct ones in ascending order stay where they are put.
+/// The data with a dim of 1 inserted at each place in turn; `None` if a place is past the dims that exist at that point. Distinct
+/// places in ascending order remain the places of the inserted dims.
 fn with_ones(data: &Tensor, places: &[usize]) -> Option<Tensor> {
     let mut dims = data.dims().to_vec();
     for &place in places {
@@ -267,7 +267,7 @@ mod tests {
             (X, &[1, 0, 1], &[&[1, 1, 3, 4], &[1, 1, 1, 3, 4]]),
             (X, &[0, 3, 3], &[&[1, 3, 4, 1], &[1, 3, 4, 1, 1]]),
             (&[], &[0, 0], &[&[1], &[1, 1]]),
-            // There is no place 4 unless both zeros put in a dim.
+            // There is no place 4 unless both zeros insert a dim.
             (X, &[0, 0, 4], &[&[1, 1, 3, 4, 1]]),
         ];
         let rule = Rule::UNSQUEEZE_REPEAT_UNSAID;

@@ -1,17 +1,17 @@
-//! Panics of runtimes in Rust: caught, they are outcomes like any other.
+//! Catches the panics of runtimes in Rust: a caught panic is an outcome like any other.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether a panic on this thread is about to be caught here.
+    /// Whether a panic on this thread will be caught here.
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does something that may panic.
+/// Runs a function that may panic.
 ///
-/// A panic is not printed, and no back-trace is taken of it. Panics elsewhere go where they went.
+/// A panic in it is not printed, and no backtrace is taken. Other panics go to the previous hook.
 ///
 /// # Errors
 /// The message of the panic.

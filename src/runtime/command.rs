@@ -39,10 +39,10 @@ pub(super) static KIND: Kind = Kind {
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
 
-/// The longest line that is read: more than any case makes.
+/// The longest line that is read, in bytes: more than any case needs.
 const MAX_LINE: u64 = 1 << 30;
 
-/// What the program says first.
+/// The first line of the program.
 #[derive(Deserialize)]
 struct Hello {
     protocol: u32,
@@ -61,21 +61,21 @@ struct Question<'a> {
     feeds: BTreeMap<&'a str, String>,
 }
 
-/// The result of a run, on one line: one of the first three.
+/// The result of a run, on one line. Exactly one of the first three fields is set.
 #[derive(Deserialize)]
 struct Reply {
     /// In the order of the graph: a `TensorProto` each, as base64.
     outputs: Option<Vec<String>>,
-    /// It says that the model or its inputs are not right, in its own words.
+    /// Its message, if it says that the model or its inputs are invalid.
     refused: Option<String>,
-    /// It says that it lacks something, in its own words.
+    /// Its message, if it says that it lacks something.
     unsupported: Option<String>,
-    /// Where it refused: `load` or `run`.
+    /// The stage of a refusal: `load` or `run`.
     #[serde(default)]
     stage: StageName,
-    /// What it knew of its outputs once the model was loaded.
+    /// The declarations of the outputs after the model was loaded.
     declared: Option<Vec<Declared>>,
-    /// What else there is to say of a model that was rewritten.
+    /// The checks of the rewritten model, if the program is a rewriter.
     rewriting: Option<Box<Rewriting>>,
 }
 
@@ -119,7 +119,7 @@ impl Protocol for JsonLines {
     }
 }
 
-/// The lines that pass to a program and back, on a thread of its own each way.
+/// The exchange with a program: one thread writes the questions, another one reads the replies.
 struct Lines {
     questions: Option<Chunks>,
     lines: Option<Receiver<Next>>,
@@ -183,22 +183,23 @@ impl Exchange for Lines {
     }
 }
 
-/// What is written to a program, passed on in chunks to a thread that writes it: the program has something to do while the
-/// rest of a batch is still made, and one that reads nothing holds up nobody. What is left goes with [`Write::flush`].
+/// A writer that passes its bytes in chunks to a thread, which writes them to a program. So the program can work while the rest
+/// of a batch is still being encoded, and a program that reads nothing does not block the caller. [`Write::flush`] passes on the
+/// rest.
 struct Chunks {
     begun: Vec<u8>,
     whole: Sender<Vec<u8>>,
 }
 
-/// As much as a pipe holds, in bytes.
+/// The size of a chunk in bytes: the capacity of a pipe.
 const CHUNK: usize = 1 << 16;
 
 impl Chunks {
-    /// Begins the thread.
+    /// Starts the thread.
     fn to(mut input: ChildStdin) -> Chunks {
         let (whole, to_write) = channel::<Vec<u8>>();
         thread::spawn(move || {
-            // A program that ended is found out by who waits for its answers.
+            // If the program has ended, the thread that waits for its answers notices.
             while let Ok(chunk) = to_write.recv()
                 && input.write_all(&chunk).is_ok()
             {}
@@ -216,7 +217,7 @@ impl Write for Chunks {
         Ok(bytes.len())
     }
 
-    /// If the program has ended, the first answer says so.
+    /// Never fails. If the program has ended, the first answer says so.
     fn flush(&mut self) -> io::Result<()> {
         _ = self.whole.send(std::mem::take(&mut self.begun));
         Ok(())
@@ -296,7 +297,7 @@ mod tests {
 
     use crate::runtime::{Runtime, RuntimeId, Stop, execute_once};
 
-    /// A program in a few lines of shell. It notes every line that it reads, and does what a line is about.
+    /// A program in a few lines of shell. It logs every line that it reads, and acts on the model in the line.
     const PROGRAM: &str = r#"
         echo '{"protocol": 1, "version": "7"}'
         while read -r line; do
@@ -317,7 +318,7 @@ mod tests {
         Row { id, kind: "command".to_owned(), library: None, command }
     }
 
-    /// The outcome of each job: in a batch, or by itself where it ends the batch.
+    /// The outcome of each job in a batch. A job that ends the batch is executed again alone.
     fn execute_each(runtime: &mut Isolated, jobs: &[Job]) -> Vec<Outcome> {
         let mut done: Vec<Execution> = vec![];
         while done.len() < jobs.len() {
@@ -330,7 +331,7 @@ mod tests {
         done.into_iter().map(|execution| execution.outcome).collect()
     }
 
-    /// A slow program, which answers within its time and not within that of a batch.
+    /// A slow program: it answers within the time of a job alone, but not within the time of a job of a batch.
     const SLOW: &str = r#"
         echo '{"protocol": 1}'
         while read -r line; do sleep 0.4; echo '{"refused": "no"}'; done
@@ -384,12 +385,12 @@ mod tests {
             Outcome::Garbled,
         ];
         assert_eq!(done, expected);
-        // What is proven is not run again.
+        // A proven failure is not run again.
         assert_eq!(execute_once(&mut runtime, &jobs[3]).outcome, Outcome::TimedOut);
         let lines = fs::read_to_string(log).unwrap();
         for model_name in models {
             let model = STANDARD.encode(model_name);
-            // A culprit is run once more by itself.
+            // A job that ends the program is run once more, alone.
             let times = if ["exit", "hang", "garbage"].contains(&model_name) { 2 } else { 1 };
             assert_eq!(lines.lines().filter(|line| line.contains(&model)).count(), times, "{model_name} in {lines}");
         }
@@ -413,7 +414,7 @@ mod tests {
         assert_eq!(error.to_string(), "an output cannot be read: a bool is 0 or 1, and element 0 is neither");
     }
 
-    /// It fails at the second job that it reads, whichever that is.
+    /// A program that fails at the second job that it reads, whatever the job.
     const WEARS_OUT: &str = r#"
         echo '{"protocol": 1}'
         read -r line && echo '{"refused": "no"}'

@@ -1,5 +1,5 @@
-//! Runtimes that are crates and are not linked into this program: each has a program of its own in `workers/`, which cargo builds
-//! where it is asked for. None takes part unless it is named.
+//! Runtimes that are crates and are not linked into this program. Each has a worker program in `workers/`, which cargo builds on
+//! request. None takes part unless the user names it.
 
 use super::{Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Stage, Supply, caught};
 use crate::model::Job;
@@ -16,7 +16,7 @@ pub static RTEN: Kind = Kind {
 /// Candle's evaluator of ONNX models.
 pub static CANDLE: Kind = kind("candle-onnx", "0.11.1", include_str!("../../known/candle-onnx.toml"));
 
-/// Every kind of which this project has workers only.
+/// The kinds that have workers only.
 pub(super) static KINDS: [&Kind; 2] = [&RTEN, &CANDLE];
 
 const fn kind(name: &'static str, version: &'static str, known: &'static str) -> Kind {
@@ -32,9 +32,9 @@ const fn kind(name: &'static str, version: &'static str, known: &'static str) ->
     }
 }
 
-/// Loads the model of a job and runs it with each of its feeds, on a runtime in Rust whose errors are texts, and which makes a
-/// constant of each default. A panic is an outcome. `run` has the run, and the element types that the model declares for its
-/// outputs: nothing for one of a type that this program does not know.
+/// Loads the model of a job and runs it with the feeds of each run, on a runtime in Rust whose errors are texts and which makes
+/// each default a constant. A panic is an outcome. `run` gets the number of the run, and the element types that the model
+/// declares for its outputs; `None` stands for a type that this program does not know.
 pub fn execute<L>(
     job: &Job,
     phrases: &[Phrase],
@@ -63,7 +63,7 @@ pub fn execute<L>(
     }
 }
 
-/// The result of a stage; where it failed, by an error or a panic, the execution.
+/// The result of a stage; or the execution, if the stage fails with an error or a panic.
 fn attempt<T>(stage: Stage, phrases: &[Phrase], work: impl FnOnce() -> Result<T, String>) -> Result<T, Execution> {
     match caught(work) {
         Ok(Ok(result)) => Ok(result),

@@ -1,5 +1,5 @@
-//! The in-house implementation as a runtime: it reads the model as any runtime would, so a fault in how models are
-//! written shows as a runtime that disagrees with its own specification.
+//! The in-house implementation as a runtime. It reads the model as any runtime would. So a fault in how models are written shows
+//! as a runtime that disagrees with its own specification.
 
 use std::collections::HashMap;
 
@@ -28,16 +28,16 @@ struct InHouse {
     evaluate: Box<Evaluate>,
 }
 
-/// What is demanded of a call, given by the opset, the attributes, the inputs and the number of outputs.
+/// The expectation of a call, from the opset, the attributes, the inputs and the number of outputs.
 pub(crate) type Evaluate = dyn Fn(&'static Operator, u8, &[Attribute], &[Option<Tensor>], usize) -> Expectation;
 
-/// The in-house runtime with another opinion of what is demanded, as the runtime of an id.
+/// The in-house runtime with other expectations, under an id.
 #[cfg(test)]
 pub(super) fn with(id: RuntimeId, evaluate: Box<Evaluate>) -> Box<dyn Runtime> {
     Box::new(InHouse { id, evaluate })
 }
 
-/// A model as it is read.
+/// A decoded model.
 struct Model {
     graph: GraphProto,
     opset: u8,
@@ -45,7 +45,7 @@ struct Model {
     constants: Vec<(String, Tensor)>,
 }
 
-/// It fails in its own words only, so this table is complete.
+/// All its messages are written here, so this table is complete.
 const PHRASES: &[Phrase] = &[
     (&["no operator `"], Class::Unsupported(Gap::Kernel)),
     (&["opset"], Class::Unsupported(Gap::Opset)),
@@ -98,8 +98,8 @@ fn run<'a>(
     Ok(Execution::answer(outputs.into_iter().map(Output::new).collect(), declared))
 }
 
-/// What the specification demands of the first run of a job. It is consulted where the model is a case; and elsewhere where every
-/// node is of an operator that is implemented here, and one that is not defined stands alone: an error says why it was not.
+/// The expectation of the specification for the first run of a job. There is one if the model is a case. There is also one if all
+/// operators are implemented here, and each node is defined or is the only node. Otherwise the error says why there is none.
 pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
     let expectation = match read::case(job) {
         Ok(Reading { case, tensors }) => case.expectation(&tensors),
@@ -113,13 +113,13 @@ pub(crate) fn demand(job: &Job) -> Result<Expectation, String> {
     }
 }
 
-/// The same of a model that is no case.
+/// The same for a model that is no case.
 fn by_node(job: &Job) -> Result<Expectation, String> {
     let (graph, opset) = decode(&job.model)?;
     if opset > NEWEST_OPSET {
         return Err(format!("opset {opset} is newer than {NEWEST_OPSET}, the newest that is known here"));
     }
-    // An operator that is not known is the reason to give, whatever else cannot be read.
+    // An unknown operator is the reason to give, whatever else cannot be read.
     nodes(&graph).try_for_each(|node| known(node).map(|_| ()))?;
     let model = Model { constants: constants(&graph)?, graph, opset };
     let broken = rule_on_the_graph(&model);
@@ -141,7 +141,7 @@ fn by_node(job: &Job) -> Result<Expectation, String> {
     outputs(&model.graph, &values).map(Expectation::Defined).map(in_graph)
 }
 
-/// The rule that a graph breaks, whatever its nodes are.
+/// The rule that the graph breaks around its nodes.
 fn rule_on_the_graph(Model { graph, opset, constants }: &Model) -> Option<Rule> {
     let has_rank = |info: &ValueInfoProto| {
         info.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()).is_some_and(|t| t.shape.is_some())
@@ -164,14 +164,14 @@ impl Model {
         Ok(Model { constants: constants(&graph)?, graph, opset })
     }
 
-    /// What is known before a node is evaluated.
+    /// The values before the first node: constants, and feeds in place of defaults.
     fn values<'a>(&'a self, feeds: impl Iterator<Item = (&'a str, &'a Tensor)>) -> HashMap<&'a str, Tensor> {
         let constants = self.constants.iter().map(|(name, tensor)| (name.as_str(), tensor.clone()));
         constants.chain(feeds.map(|(name, tensor)| (name, tensor.clone()))).collect()
     }
 }
 
-/// The nodes of a graph that compute something.
+/// The nodes of a graph other than Constant nodes.
 fn nodes(graph: &GraphProto) -> impl Iterator<Item = &NodeProto> {
     graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant"))
 }

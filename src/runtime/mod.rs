@@ -1,7 +1,7 @@
 //! The runtimes under test, behind one trait.
 //!
-//! A runtime kind is one file with one [`Kind`] in it and one row in [`KINDS`]; a runtime is a row of data, see
-//! [`table`].
+//! A runtime kind is a [`Kind`] in a file of this module; [`KINDS`] lists those that take part by default. A runtime is a row of
+//! data, see [`table`].
 
 mod caught;
 mod command;
@@ -36,7 +36,7 @@ pub use table::{Row, by_number, select};
 
 use crate::model::Job;
 
-/// Every runtime kind that takes part unless others are named.
+/// The runtime kinds that take part by default.
 pub static KINDS: &[&Kind] = &[
     &in_house::KIND,
     #[cfg(feature = "onnxruntime")]
@@ -45,12 +45,12 @@ pub static KINDS: &[&Kind] = &[
     &tract::KIND,
 ];
 
-/// The runtime kinds that a user names, beside [`KINDS`].
+/// The runtime kinds that take part only if the user names them.
 fn others() -> impl Iterator<Item = &'static Kind> {
     [&command::KIND].into_iter().chain(python::KINDS).chain(crates::KINDS)
 }
 
-/// Every runtime kind that can be named.
+/// All runtime kinds that can be named.
 pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
     #[cfg(any(test, feature = "planted"))]
     let planted = [&planted::KIND];
@@ -63,24 +63,25 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     pub name: &'static str,
-    /// The version under test; empty if only the runtime itself can say.
+    /// The version under test; empty if only the runtime itself knows it.
     pub version: &'static str,
     /// At least one; a kind that has nothing to configure has one with an empty name.
     pub configurations: &'static [&'static str],
-    /// Configurations in the order in which they rewrite a model more and more; none if the kind has no such stages.
+    /// The stages of optimization: configurations, each of which rewrites a model further than the one before. Empty if the kind
+    /// has no such stages.
     pub stages: &'static [&'static str],
-    /// The passes that the configuration `STAGE-PASS` turns off, if there are any. A kind that can write a model as a stage
-    /// leaves it does so with the configuration `STAGE>FILE`.
+    /// The optimization passes that can be turned off: the configuration `STAGE-PASS` turns off one of them. If a kind can write
+    /// the model that a stage produces, the configuration `STAGE>FILE` does so.
     pub passes: &'static [&'static str],
     pub supply: Supply,
-    /// The entries of the known-issue ledger that the program is built with.
+    /// The ledger of the known issues of this kind, as it is built into the program.
     pub known: &'static str,
-    /// Opens a runtime in this process, or tells how it is reached from it.
+    /// Opens a runtime in this process, or starts its program. An error if it has only a worker.
     pub open: fn(&Row) -> Result<Box<dyn Runtime>, OpenError>,
 }
 
 impl Kind {
-    /// Whether a version of it has a program of its own, since this program is not linked with it.
+    /// Whether a version runs in a worker program of its own, because this program is not linked with it.
     pub fn has_worker(&self, version: &str) -> bool {
         match self.supply {
             Supply::Worker => true,
@@ -93,22 +94,22 @@ impl Kind {
 /// Where the code of a runtime comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// It is linked into this program, at one version; any other has a program of its own, which serves as its worker.
+    /// One version is linked into this program. Any other version has a worker program of its own.
     Linked,
-    /// It is a crate, of which each version has a program of its own, which serves as its worker.
+    /// A crate that is not linked into this program. Each version has a worker program of its own.
     Worker,
-    /// It is a library that is loaded, at any version; one in a process.
+    /// A library that is loaded at run time, at any version. A process can load only one.
     Library(&'static Wheel),
-    /// It is the user's own program.
+    /// The user's own program.
     Program,
-    /// It is the user's own module of Python, which this program runs.
+    /// The user's own Python module. The field is the Python program that runs it.
     Module(&'static str),
-    /// It is a package of the Python package index, at any version.
+    /// A package of the Python package index, at any version.
     Package(Package),
 }
 
 impl Supply {
-    /// Whether only a row of the user's can say what is run.
+    /// Whether the user's own row must say what to run.
     pub const fn is_named_by_the_user(self) -> bool {
         matches!(self, Supply::Program | Supply::Module(_))
     }
@@ -117,7 +118,7 @@ impl Supply {
 /// One runtime at one version in one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RuntimeId {
-    /// The name of its kind, or the one that its row gives it.
+    /// The name of the kind, or the name in the user's own row.
     pub name: String,
     pub version: String,
     /// Empty where there is nothing to configure.
@@ -128,34 +129,34 @@ pub struct RuntimeId {
 pub trait Runtime {
     fn id(&self) -> &RuntimeId;
 
-    /// Loads the model of a job, runs it with each of its feeds in turn, and keeps nothing. `done` is called with the
-    /// execution of each run as soon as it is there. A model that cannot be loaded has one execution, which holds for all
-    /// runs.
+    /// Loads the model of a job, runs it with the feeds of each run in turn, and keeps no state. Calls `done` with the execution
+    /// of each run as soon as the run is over. If the model cannot be loaded, there is one execution, which holds for all runs.
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution));
 
-    /// The executions of each job, in order. The list may be shorter: it then ends with the run that ended the process of
-    /// the runtime, which is to be executed by itself before the runtime is accused; or the work was stopped.
+    /// The executions of each job, in order. The list is shorter if the work was stopped, or if a run ended the process of the
+    /// runtime. That run is then the last one in the list, and its job must be executed alone before the result counts against
+    /// the runtime.
     fn execute_all(&mut self, jobs: &[&Job]) -> Vec<Vec<Execution>> {
         jobs.iter().map(|job| executions(self, job)).collect()
     }
 
-    /// The most memory that its process has taken so far, in bytes; nothing if it has none of its own, or that is not known.
+    /// The peak memory of the runtime's process so far, in bytes; `None` if it has no process of its own, or the peak is unknown.
     fn peak_memory(&self) -> Option<u64> {
         None
     }
 }
 
-/// The executions of the runs of a job: one for each, or fewer, of which the last holds for the rest.
+/// The executions of a job: one for each run, or fewer. If there are fewer, the last one holds for the remaining runs.
 pub fn executions<R: Runtime + ?Sized>(runtime: &mut R, job: &Job) -> Vec<Execution> {
     let mut all = Vec::with_capacity(job.runs.len());
     runtime.execute(job, &mut |execution| all.push(execution));
     all
 }
 
-/// What a runtime does with a job of one run.
+/// The execution of a job of one run.
 ///
 /// # Panics
-/// If the runtime has nothing to say.
+/// If the runtime gives no execution.
 pub fn execute_once<R: Runtime + ?Sized>(runtime: &mut R, job: &Job) -> Execution {
     executions(runtime, job).pop().expect("each job has an execution")
 }
@@ -176,7 +177,7 @@ impl OpenError {
 }
 
 impl RuntimeId {
-    /// The runtime at its version, in whichever configuration: its name, and its version unless it is the one under test.
+    /// The release, without the configuration: `NAME`, or `NAME@VERSION` if the version is not the one under test.
     pub fn release(&self) -> String {
         let usual = kinds().find(|kind| kind.name == self.name).map_or("", |kind| kind.version);
         if usual.is_empty() || usual == self.version {
@@ -186,22 +187,22 @@ impl RuntimeId {
         }
     }
 
-    /// Whether it is under test. The in-house implementation is not: what a case must give comes from it.
+    /// Whether the runtime is under test. The in-house implementation is not: the expected answer comes from it.
     pub fn is_under_test(&self) -> bool {
         self.name != in_house::KIND.name
     }
 
-    /// The same with its version, for people.
+    /// The display name and the version, for people.
     pub fn with_version(&self) -> String {
         format!("{self} {}", self.version)
     }
 
-    /// Its name and its version, for people.
+    /// The name and the version without the configuration, for people.
     pub fn with_version_only(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 
-    /// Whether the two differ in nothing but their configuration.
+    /// Whether both are the same release: only the configuration may differ.
     pub fn is_release_of(&self, other: &RuntimeId) -> bool {
         (&self.name, &self.version) == (&other.name, &other.version)
     }
@@ -215,27 +216,27 @@ impl fmt::Display for RuntimeId {
     }
 }
 
-/// What runtimes are called, in their order.
+/// The ids of runtimes, in order.
 pub fn ids(runtimes: &[Box<dyn Runtime>]) -> Vec<RuntimeId> {
     runtimes.iter().map(|runtime| runtime.id().clone()).collect()
 }
 
-/// What runtimes read from the environment of their process. An error of a runtime in Rust is an outcome like any other, and
-/// there are many, so none takes a back-trace; and onnxruntime writes nothing about its user to the disk.
+/// The environment variables for the process of a runtime. One turns off backtraces: an error of a runtime in Rust is an ordinary
+/// outcome, and there are many. The other keeps onnxruntime from writing data about its user to the disk.
 const ENVIRONMENT: [(&str, &str); 2] = [("RUST_LIB_BACKTRACE", "0"), provision::NO_TELEMETRY];
 
-/// Sets what runtimes read from the environment of their process.
+/// Sets the environment variables that runtimes read, in this process.
 ///
 /// # Safety
 /// No other thread may run meanwhile: it could be reading the environment.
 pub unsafe fn prepare_environment() {
     for (name, value) in ENVIRONMENT {
-        // SAFETY: the caller says that there is no other thread.
+        // SAFETY: the caller guarantees that there is no other thread.
         unsafe { std::env::set_var(name, value) };
     }
 }
 
-/// Opens runtimes in this process. None of them is left out in silence: the first that cannot take part is the error.
+/// Opens runtimes in this process. No runtime is skipped silently: the first one that cannot take part is the error.
 ///
 /// # Errors
 /// If a runtime cannot be opened; the message says what to do.
@@ -252,8 +253,8 @@ pub fn open(rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
     rows.iter().map(open_one).collect()
 }
 
-/// Opens runtimes in processes of their own, so that a crash, a hang or a limit that is exceeded is the outcome of the job that
-/// caused it.
+/// Opens each runtime in a process of its own, so that a crash, a hang or an exceeded limit is the outcome of the job that caused
+/// it.
 ///
 /// # Errors
 /// If a runtime cannot be opened; the message says what to do.
@@ -262,7 +263,7 @@ pub fn open_apart(rows: &[Row], limits: &Limits) -> Result<Vec<Box<dyn Runtime>>
         Supply::Program | Supply::Module(_) | Supply::Package(_) => command::start(row, limits),
         Supply::Linked | Supply::Worker | Supply::Library(_) => worker::start(row, limits),
     };
-    // All of them are started before one is waited for.
+    // Start all of them before waiting for the first one.
     let started = rows.iter().map(start).collect::<Result<Vec<_>, _>>()?;
     started.into_iter().map(|isolated| Ok(Box::new(isolated.ready()?) as Box<dyn Runtime>)).collect()
 }

@@ -61,18 +61,18 @@ pub(super) static KIND: Kind = Kind {
     open,
 };
 
-/// What messages of onnxruntime mean. They begin with the error code that it gave.
+/// The meaning of the messages of onnxruntime. Each message begins with the error code.
 const PHRASES: &[Phrase] = {
     use Class::{Refused, Unsupported};
     &[
-        // The code alone says it: for some types the text is empty.
+        // The code alone is enough: for some types the text is empty.
         (&["NotImplemented:"], Unsupported(Gap::Kernel)),
         (&["MLDataType for:", "is not currently registered or supported"], Unsupported(Gap::ElementType)),
         (&["Unhandled TensorProto_DataType"], Unsupported(Gap::ElementType)),
         (&["Unsupported model IR version"], Unsupported(Gap::Ir)),
         (&["only *guarantees* support for models stamped with official released onnx opset"], Unsupported(Gap::Opset)),
         (&["is not a registered function/op"], Unsupported(Gap::Kernel)),
-        // The version of the operator has no inference, and what it gives is an input.
+        // The version of the operator has no type inference, and its output is the input of another node.
         (&["output arg", "type inference failed"], Unsupported(Gap::Kernel)),
         (&["InvalidGraph:", "Unrecognized attribute"], Refused(Reason::Attribute)),
         (&["InvalidGraph:", "Mismatched attribute type"], Refused(Reason::Attribute)),
@@ -99,7 +99,7 @@ const PHRASES: &[Phrase] = {
         (&["running Reshape node", "A dimension cannot be less than -1"], Refused(Reason::Value)),
         (&["running Reshape node", "At most one dimension can be -1"], Refused(Reason::Value)),
         (&["running Reshape node", "A shape tensor must be a vector tensor"], Refused(Reason::Value)),
-        // Of operators that are replayed and not generated.
+        // For operators that are replayed and not generated.
         (&["Batchwise recurrent operations", "are not supported"], Unsupported(Gap::Kernel)),
         (&["Non per-tensor quantization is not supported"], Unsupported(Gap::Kernel)),
     ]
@@ -107,21 +107,21 @@ const PHRASES: &[Phrase] = {
 
 struct OnnxRuntime {
     id: RuntimeId,
-    /// Whether the library numbers the element types in its API as the `ort` crate does.
+    /// Whether the library's API numbers all element types as the `ort` crate does.
     numbers_all_types: bool,
     builder: SessionBuilder,
     allocator: Allocator,
 }
 
-/// A session, and what its outputs are declared as.
+/// A session with the declarations of its outputs.
 struct Loaded {
     session: Session,
     declared: Arc<[Declaration]>,
 }
 
-/// Opens a session builder as the configuration says: the level of optimization; after a `-` a pass that is turned off; after a
-/// `+` an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`]; and after a `>` the file to
-/// which the optimized model is written.
+/// Opens a session builder for a configuration. The configuration names the level of optimization; after a `-`, a pass to turn
+/// off; after a `+`, an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`]; and after a
+/// `>`, the file to which the optimized model is written.
 fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let failed = |reason: String| OpenError::new(&row.id, reason);
     let configuration = row.id.configuration.as_str();
@@ -152,13 +152,13 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     if let Some(provider) = provider {
         provider.add(&mut builder).map_err(failed)?;
     }
-    // With a library of the user's own, the version is what that library says.
+    // With the user's own library, the version is the one that the library reports.
     let id = RuntimeId { version: version.clone(), ..row.id.clone() };
     let numbers_all_types = by_number(&id.version) >= by_number(RENUMBERED);
     Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
 
-/// The entry of a session's configuration that names the passes that are turned off.
+/// The session configuration entry with the passes that are turned off.
 const DISABLED_PASSES: &str = "optimization.disable_specified_optimizers";
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
@@ -205,7 +205,7 @@ fn environment(row: &Row) -> Result<&'static (Environment, String), String> {
     }
 }
 
-/// The version that a library says it has. A file that is not an onnxruntime library is found out here.
+/// The version that a library reports. An error if the file is not an onnxruntime library.
 fn library_version(path: &Path) -> Result<String, String> {
     type GetApiBase = unsafe extern "C" fn() -> *const ort::sys::OrtApiBase;
     let failed = |error: libloading::Error| format!("{} is not an onnxruntime library: {error}", path.display());
@@ -245,7 +245,7 @@ fn failure(stage: Stage, error: &ort::Error, declared: Option<Arc<[Declaration]>
 }
 
 impl OnnxRuntime {
-    /// A session, or the execution that holds in its place.
+    /// A session; or the execution of the job, if the model cannot be loaded.
     fn load(&mut self, model: &Serialized) -> Result<Loaded, Execution> {
         let session = match model {
             Serialized::Bytes(bytes) => self.builder.commit_from_memory(bytes),
@@ -286,8 +286,8 @@ impl OnnxRuntime {
         let mut value = DynTensor::new(&self.allocator, element_type, Shape::new(tensor.dims().iter().copied()))?;
         match tensor.elements() {
             Elements::Packed(bytes) if !bytes.is_empty() => {
-                // SAFETY: onnxruntime allocated as many bytes as the dims' elements take when packed, which is what a
-                // tensor holds; the two buffers are not the same.
+                // SAFETY: onnxruntime allocated as many bytes as the elements take when packed, and the tensor holds exactly so
+                // many; the two buffers are not the same.
                 unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), value.data_ptr_mut().cast(), bytes.len()) };
             }
             Elements::Packed(_) => {}
@@ -315,7 +315,7 @@ fn fill_string(value: &mut DynTensor, index: usize, string: &[u8]) -> ort::Resul
     Ok(())
 }
 
-/// The tensor that a value of onnxruntime is.
+/// Converts a value of onnxruntime to a tensor.
 fn read(value: &DynTensorRef) -> ort::Result<Result<Tensor, TensorError>> {
     let broken = |what: String| ort::Error::new(format!("the output cannot be read: {what}"));
     let element_type =
@@ -326,7 +326,7 @@ fn read(value: &DynTensorRef) -> ort::Result<Result<Tensor, TensorError>> {
         return Ok(Tensor::from_strings(dims, read_strings(value, count)?));
     }
     let size = element_type.packed_bytes(count).ok_or_else(|| broken(format!("its dims are {dims:?}")))?;
-    // SAFETY: an output of this type and these dims holds so many bytes; one of none may have no address.
+    // SAFETY: an output of this type and these dims holds `size` bytes. An empty output may have no address and is not read.
     let bytes = if size > 0 { unsafe { slice::from_raw_parts(value.data_ptr().cast::<u8>(), size) } } else { &[] };
     Ok(Tensor::from_packed(element_type, dims, bytes))
 }
@@ -354,8 +354,8 @@ fn declaration(declared: &ValueType) -> Declaration {
     Declaration { element_type: declared.tensor_type().and_then(our_type), dims: dims.filter(|dims| !dims.is_empty()) }
 }
 
-/// The first release that numbers the element types below as the `ort` crate does. To an older one the number of one of
-/// them means another.
+/// The first release that numbers the element types in [`is_renumbered`] as the `ort` crate does. In older releases their numbers
+/// stand for other types.
 const RENUMBERED: &str = "1.31.0";
 
 fn is_renumbered(native: TensorElementType) -> bool {
@@ -428,7 +428,7 @@ mod wheels {
         }
     }
 
-    /// What is not read here is a gap here, and no refusal of onnxruntime.
+    /// An output that this program cannot read is a gap of this program, and no refusal of onnxruntime.
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
     fn a_model_that_gives_no_tensor_is_not_supported() {

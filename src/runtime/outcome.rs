@@ -1,4 +1,4 @@
-//! What a runtime did with a run of a job, in terms that are the same for every runtime.
+//! The result of a run of a job, in terms that are the same for every runtime.
 
 use std::sync::Arc;
 
@@ -8,56 +8,56 @@ use crate::operator::Topic;
 use crate::tensor::{ElementType, Tensor, TensorError};
 use crate::text::gist;
 
-/// What a runtime did with one run of a job.
+/// The result of one run of a job on a runtime.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Execution {
     pub outcome: Outcome,
-    /// The runtime's own words, for people; empty after an answer, unless there is more to say of a model that was rewritten.
+    /// The runtime's own message, for people. Empty after an answer, unless a rewritten model has faults.
     pub message: String,
-    /// Those of its words that are the same whatever the case, and tell one reason of a refusal from another: the fragments of
-    /// the row by which the message was classed, or the gist of a message that no row fits. Empty for anything but a refusal.
+    /// The part of the message that does not depend on the case and tells one reason for a failure from another: the fragments of
+    /// the table row that fits the message, or the gist of a message that no row fits. Empty for all other outcomes.
     pub phrase: String,
-    /// What it declared about its outputs once the model was loaded; `None` if it did not get that far. All executions of
-    /// one session share it.
+    /// The declarations of the outputs after the model was loaded; `None` if the runtime did not get that far. All executions of
+    /// one session share them.
     pub declared: Option<Arc<[Declaration]>>,
-    /// What else there is to say of a model that was rewritten, where a rewriter is the runtime. No worker has one.
+    /// The checks of the rewritten model, if the runtime is a rewriter. A worker never has one.
     #[serde(skip)]
     pub rewriting: Option<Box<Rewriting>>,
 }
 
-/// What there is to say of a model that a rewriter gave, beside what onnxruntime does with it.
+/// The checks of a rewritten model, beside its result on onnxruntime.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewriting {
-    /// Why the checker refuses it, where it takes the model before.
+    /// Why the checker refuses the rewritten model, if it accepts the original one.
     pub invalid: Option<String>,
-    /// What is no longer as it was for whoever runs the model.
+    /// How the inputs or outputs have changed for the users of the model.
     pub interface: Option<String>,
-    /// Whether onnxruntime does the same with the model before.
+    /// Whether onnxruntime does the same with the original model.
     pub is_as_before: bool,
 }
 
 impl Rewriting {
-    /// Whether the model is as good as the one before.
+    /// Whether the rewritten model is as good as the original one.
     pub fn is_faultless(&self) -> bool {
         self.invalid.is_none() && self.interface.is_none() && self.is_as_before
     }
 
-    /// What is wrong with the model, in words; empty if nothing is.
+    /// The faults of the rewritten model, in words; empty if there are none.
     pub(super) fn words(&self) -> String {
         [&self.invalid, &self.interface].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// The result of a job. Neutral: equal outcomes of two runtimes compare equal, whatever their words.
+/// The outcome of a run, in neutral terms: equal outcomes of two runtimes compare equal, whatever their messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Outcome {
     Answer(Vec<Output>),
-    /// It says that the model or its inputs are not right.
+    /// The runtime says that the model or its inputs are invalid.
     Refused {
         stage: Stage,
         reason: Reason,
     },
-    /// It says that it lacks something: a gap, not a bug.
+    /// The runtime says that it lacks something: a gap, not a bug.
     Unsupported(Gap),
     /// It panicked, and the panic was caught.
     Panicked {
@@ -72,19 +72,19 @@ pub enum Outcome {
     TimedOut,
     /// Its process took more memory than its limit.
     OutOfMemory,
-    /// Its process answered something that cannot be read.
+    /// The answer of its process cannot be read.
     Garbled,
-    /// It failed in words that no table knows.
+    /// It failed with a message that no table knows.
     Unclassified {
         stage: Stage,
     },
 }
 
-/// An output as a runtime handed it over.
+/// An output as the runtime returned it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Output {
     pub tensor: Tensor,
-    /// The runtime's own element type, where ONNX has no such type; the tensor then holds the same numbers as int64.
+    /// The runtime's own element type, if ONNX has no such type. The tensor then holds the same numbers as int64.
     pub native_type: Option<NativeType>,
 }
 
@@ -103,7 +103,7 @@ impl NativeType {
     }
 }
 
-/// How far a job had come.
+/// The stage that a job had reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stage {
     /// Reading the model and making it ready to run.
@@ -112,7 +112,7 @@ pub enum Stage {
     Run,
 }
 
-/// Why a runtime refuses, as far as its words tell.
+/// Why a runtime refuses, as far as its message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Reason {
     /// An attribute is unknown, doubled, or of the wrong kind.
@@ -123,19 +123,19 @@ pub enum Reason {
     ElementType,
     /// A value is out of its range, or values do not fit each other.
     Value,
-    /// The type or shape that it inferred contradicts what is declared or given.
+    /// A type or shape that the runtime inferred contradicts the declared or given one.
     Inference,
     /// The model breaks another rule of graphs.
     Graph,
-    /// Dims or sizes are too large for it to count.
+    /// Dims or sizes are too large for the runtime to count.
     Size,
-    /// The contents of a tensor in the model do not make sense to it.
+    /// The runtime cannot make sense of the contents of a tensor in the model.
     Data,
     /// It fails while it optimizes a model that it had accepted.
     Optimization,
-    /// It leaves a symbol where a number is asked for.
+    /// The runtime leaves a symbol where a number is needed.
     Symbol,
-    /// It has no table of what its words mean.
+    /// No table gives the meaning of the runtime's messages.
     Unstated,
 }
 
@@ -164,21 +164,22 @@ pub enum Gap {
     Ir,
     /// A shape that is only known at run time.
     DynamicShape,
-    /// What it is, only its own words tell.
+    /// Something that only the runtime's own message names.
     Unstated,
     /// A process to run in: the machine could not start it. No fault of the runtime.
     Process,
-    /// Nothing: the case was left out, since one like it had ended the process of the runtime.
+    /// Nothing: the case was left out, because a similar case had ended the process of the runtime.
     LeftOut,
-    /// Nothing: every case is left out, since most had ended the process of the runtime.
+    /// Nothing: all further cases are left out, because most cases before had ended the process of the runtime.
     BackedOff,
-    /// Nothing: the case was left out, since its output has more elements than are judged and may be had all the same.
+    /// Nothing: the case was left out, because its output has more elements than are judged, and a machine may have room for
+    /// them.
     VastOutput,
-    /// An operator whose input is not a constant of the model.
+    /// An operator with an input that is not a constant of the model.
     VariableInput,
     /// Feeding a graph input that has a default.
     Overriding,
-    /// Nothing: what runs the rewritten model goes wrong with the model before in the same way.
+    /// Nothing: onnxruntime, which runs the rewritten model, goes wrong with the original model in the same way.
     Judge,
 }
 
@@ -189,22 +190,22 @@ impl Gap {
     }
 }
 
-/// What words of a runtime mean.
+/// The meaning of a runtime's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Refused(Reason),
     Unsupported(Gap),
 }
 
-/// A row of a runtime's table of messages: every fragment has to be in the message, in this order.
+/// A row of a runtime's table of messages. The message must contain every fragment, in this order.
 pub type Phrase = (&'static [&'static str], Class);
 
-/// What a runtime declares about an output before it is run.
+/// The declaration of an output by a runtime, before the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Declaration {
-    /// `None` if it leaves the type open, or has one that ONNX does not have.
+    /// `None` if the runtime leaves the type open, or if ONNX does not have the type.
     pub element_type: Option<ElementType>,
-    /// `None` if it leaves the rank open; a dim it leaves open is `None`.
+    /// `None` if the runtime leaves the rank open; a dim that it leaves open is `None`.
     pub dims: Option<Vec<Option<i64>>>,
 }
 
@@ -219,20 +220,20 @@ impl Execution {
         Execution { outcome, message, phrase: String::new(), declared: None, rewriting: None }
     }
 
-    /// A refusal by a runtime that says no more of the reason than its own words.
+    /// A refusal whose reason is known only from the runtime's own message.
     pub fn refusal(stage: Stage, message: String) -> Execution {
         let outcome = Outcome::Refused { stage, reason: Reason::Unstated };
         Execution { phrase: gist(&message), ..Execution::without_answer(outcome, message) }
     }
 
-    /// Outputs that are no tensors, though the runtime takes them for some.
+    /// The execution of a run whose outputs are no valid tensors, although the runtime gave them as an answer.
     pub fn garbled(error: &TensorError, declared: &Arc<[Declaration]>) -> Execution {
         let declared = Some(Arc::clone(declared));
         let message = format!("its output cannot be read: {error}");
         Execution { declared, ..Execution::without_answer(Outcome::Garbled, message) }
     }
 
-    /// An error, put into its class by the first row of the table that fits it.
+    /// A failure, classified by the first row of the table that fits the message.
     pub fn failure(stage: Stage, message: String, table: &[Phrase], declared: Option<Arc<[Declaration]>>) -> Execution {
         let (outcome, phrase) = match table.iter().find(|(fragments, _)| contains_in_order(&message, fragments)) {
             Some((fragments, Class::Refused(reason))) => {
@@ -246,12 +247,12 @@ impl Execution {
 }
 
 impl Outcome {
-    /// Whether the process of the runtime ended, or was of no more use.
+    /// Whether the process of the runtime ended or became unusable.
     pub const fn ends_process(&self) -> bool {
         self.is_exhaustion() || matches!(self, Outcome::Crashed { .. } | Outcome::Garbled)
     }
 
-    /// Whether it took all of its time or memory. Which of the two comes to its end first differs from run to run.
+    /// Whether the runtime used up its time or memory. Which limit it reaches first differs from run to run.
     pub const fn is_exhaustion(&self) -> bool {
         matches!(self, Outcome::TimedOut | Outcome::OutOfMemory)
     }
@@ -273,7 +274,7 @@ impl Output {
         Output { tensor, native_type: None }
     }
 
-    /// Whether it was handed over in a type that ONNX does not have.
+    /// Whether the runtime returned it in a type that ONNX does not have.
     pub fn is_native(&self) -> bool {
         self.native_type.is_some()
     }

@@ -1,4 +1,4 @@
-//! A runtime for tests: right, but for the faults that are planted in it.
+//! A runtime for tests: the in-house runtime with planted faults.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::model::{Job, tensor_proto};
 use crate::operator::{Expectation, Rule};
 use crate::tensor::{ElementType, Tensor};
 
-/// A planted fault: may change what the runtime does with a job of one run, or panic.
+/// A planted fault. It may change the execution of a job of one run, or panic.
 pub(crate) type Fault = fn(&Job, &mut Execution);
 
-/// What is planted, by name: one row for each discrepancy, named as it is, and those that tests need besides. Faults that
-/// end the process, or take all that it has, need a runtime in a process of its own.
+/// The planted faults, by name: one row for each discrepancy but those of rewriters, with the name of the discrepancy, and
+/// further rows for tests. Faults that end the process, or use up its time or memory, need a runtime in a process of its own.
 pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("crash", &[abort_on_high_rank]),
     ("exhaustion", &[hang_on_uint2, fill_memory_on_int2]),
@@ -66,14 +66,14 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ),
 ];
 
-/// The row of a fault that is given a model as a whole: each case of it is right alone.
+/// The row of a fault that shows only in a whole model: each case of the model is right alone.
 const IN_ONE_MODEL: &str = "in-one-model";
 
-/// The row of a fault that needs two nodes, and a value between that nobody sees.
+/// The row of a fault that needs two nodes and a hidden value between them.
 const IN_A_GRAPH: &str = "in-a-graph";
 
-/// The row of a fault that needs a chain of nodes, and a graph output that is declared with static dims. It is a stage of
-/// optimization, and is not there without its pass `Fusion`.
+/// The row of a fault that needs a chain of nodes and a graph output that is declared with static dims. The row is a stage of
+/// optimization; the fault is not there without the pass `Fusion`.
 const IN_A_FUSION: &str = "in-a-fusion";
 
 /// The rows whose faults show in the model as a whole.
@@ -108,7 +108,7 @@ struct Planted {
     id: RuntimeId,
     right: Box<dyn Runtime>,
     faults: Vec<Fault>,
-    /// Whether a fault shows in each node for itself, as it does in a real runtime, or in the model as a whole.
+    /// Whether a fault applies to each node alone, as in a real runtime, or to the model as a whole.
     is_by_node: bool,
 }
 
@@ -124,14 +124,14 @@ pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenErro
     with(faults, true)
 }
 
-/// The same, as a release of its own.
+/// The same at a version of its own.
 #[cfg(test)]
 pub(crate) fn release_with_faults(version: &str, faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { version: version.to_owned(), ..id() };
     Ok(Box::new(Planted { id, right: without_faults()?, faults: faults.to_vec(), is_by_node: true }))
 }
 
-/// The same with faults that are given a model as a whole, whatever it holds.
+/// The same with faults that apply to the model as a whole.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     with(faults, false)
@@ -141,7 +141,7 @@ fn with(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenErro
     Ok(Box::new(Planted { id: id(), right: without_faults()?, faults: faults.to_vec(), is_by_node }))
 }
 
-/// The in-house runtime that takes something else for right, as a runtime of the kind `planted`.
+/// The in-house runtime with other expectations, as a runtime of the kind `planted`.
 #[cfg(test)]
 pub(crate) fn with_opinion(evaluate: Box<super::in_house::Evaluate>) -> Box<dyn Runtime> {
     super::in_house::with(id(), evaluate)
@@ -185,13 +185,14 @@ impl Planted {
         }
     }
 
-    /// The execution of each node for itself, with what the nodes before it gave; the first that is no answer is that of all.
+    /// Executes each node alone, with the outputs of the nodes before it. The first execution that is no answer is that of the
+    /// job.
     fn lie_by_node(&mut self, job: &Job) -> Execution {
         let model = job.model.decode().unwrap_or_default();
         let graph = model.graph.clone().unwrap_or_default();
         let nodes: Vec<&NodeProto> =
             graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant")).collect();
-        // A fault knows the outputs of a node, and no source that is a graph output beside them.
+        // A fault expects the outputs of one node, without sources that are graph outputs too.
         if nodes.len() < 2 && nodes.iter().all(|node| node.output.len() >= graph.output.len()) {
             return self.lie(job);
         }
@@ -213,7 +214,7 @@ impl Planted {
         let open = Declaration { element_type: None, dims: None };
         let declared: Vec<Declaration> =
             names().map(|name| declared.get(name).cloned().unwrap_or_else(|| open.clone())).collect();
-        // A source that is a graph output may be an initializer, or what a Constant gives.
+        // A source that is a graph output may be an initializer, or the output of a Constant node.
         let constant = |name: &str| {
             let of_node = graph.node.iter().filter(|node| node.output.first().is_some_and(|output| output == name));
             let tensors = of_node.flat_map(|node| &node.attribute).filter_map(|attribute| attribute.t.as_ref());
@@ -226,7 +227,7 @@ impl Planted {
     }
 }
 
-/// The job of one node of a graph: what other nodes gave is fed.
+/// The job of one node of a graph. The outputs of other nodes are fed.
 fn alone(model: &ModelProto, graph: &GraphProto, node: &NodeProto, values: &HashMap<&str, Vec<Output>>) -> Job {
     let is_needed = |name: Option<&String>| name.is_some_and(|name| node.input.contains(name));
     let mut part = graph.clone();
@@ -324,7 +325,7 @@ pub(crate) fn wrong_type(job: &Job, execution: &mut Execution) {
     }
 }
 
-/// Whether it is a Flatten of zero-size data that was answered.
+/// Whether the job is a Flatten of zero-size data that was answered.
 pub(crate) fn is_of_nothing(job: &Job, execution: &Execution) -> bool {
     is(job, "Flatten") && answer(execution).is_some_and(Tensor::is_empty)
 }
@@ -375,7 +376,7 @@ fn giver<'a>(graph: &'a GraphProto, operator: &str, name: &String) -> Option<&'a
     graph.node.iter().find(|node| node.op_type.as_deref() == Some(operator) && node.output.contains(name))
 }
 
-/// Turns the dims of some outputs around.
+/// Reverses the dims of some outputs.
 fn turn(job: &Job, execution: &mut Execution, is_turned: impl Fn(&GraphProto, &ValueInfoProto) -> bool) {
     let graph = job.model.decode().ok().and_then(|model| model.graph).unwrap_or_default();
     if let Outcome::Answer(outputs) = &mut execution.outcome {
@@ -391,7 +392,7 @@ fn target<'a>(graph: &'a GraphProto, info: &ValueInfoProto) -> Option<&'a String
     giver(graph, "Reshape", info.name.as_ref()?)?.input.get(1)
 }
 
-/// A Reshape to what a Shape gives that is no graph output turns the dims of its output around.
+/// Reverses the dims of the output of a Reshape whose target is the output of a Shape and no graph output.
 fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
     turn(job, execution, |graph, info| {
         let is_output = |name: &String| graph.output.iter().any(|info| info.name.as_ref() == Some(name));
@@ -399,7 +400,8 @@ fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
     });
 }
 
-/// A Reshape to a Concat of a Gather of a Shape turns the dims of its output around, if that is declared with static dims.
+/// Reverses the dims of the output of a Reshape whose target is a Concat of a Gather of a Shape, if the output is declared with
+/// static dims.
 fn fuses_computed_target(job: &Job, execution: &mut Execution) {
     turn(job, execution, |graph, info| {
         let concat = target(graph, info).and_then(|name| giver(graph, "Concat", name));
@@ -416,14 +418,14 @@ fn has_static_dims(info: &ValueInfoProto) -> bool {
     declared.is_some_and(|shape| shape.dim.iter().all(is_number))
 }
 
-/// Reshape refuses what is left open.
+/// Reshape refuses unspecified calls.
 fn refuses_open(job: &Job, execution: &mut Execution) {
     if is(job, "Reshape") && matches!(demand(job), Ok(Expectation::Unspecified { .. })) {
         refuse(execution);
     }
 }
 
-/// The same where nothing is fed.
+/// The same if nothing is fed.
 fn refuses_open_unless_fed(job: &Job, execution: &mut Execution) {
     if job.inputs.is_empty() {
         refuses_open(job, execution);
@@ -480,7 +482,7 @@ pub(crate) fn truncated_target(job: &Job, execution: &mut Execution) {
     }
 }
 
-/// Whether the model is of an operator and the data is such.
+/// Whether the model has a node of an operator and the data meets a condition.
 fn is_with_data(job: &Job, operator: &str, holds: impl Fn(&Tensor) -> bool) -> bool {
     is(job, operator) && job.feeds(0).next().is_some_and(|(name, fed)| !name.ends_with("shape") && holds(fed))
 }
@@ -516,7 +518,7 @@ fn abort_on_high_rank(job: &Job, _: &mut Execution) {
 /// Shape of zero-size data writes to address 0.
 fn null_on_zero(job: &Job, _: &mut Execution) {
     if is_with_data(job, "Shape", Tensor::is_empty) {
-        // SAFETY: it is not; that is the fault.
+        // SAFETY: this is not safe, on purpose: it is the planted fault.
         unsafe { std::ptr::without_provenance_mut::<u8>(1).write_volatile(1) };
     }
 }

@@ -1,8 +1,8 @@
-//! A runtime in a process of its own, so that a crash, a hang or memory without end is an outcome of the job that caused it.
+//! A runtime in a process of its own, so that a crash, a hang or endless use of memory is an outcome of the job that caused it.
 //!
-//! Jobs are sent in batches and answered one by one, in order. A batch ends with the first job that ends the process; what
-//! is said of that job is only a suspicion, and costs little. A runtime is accused by [`Runtime::execute`], which gives the
-//! job all of its time, alone in a new process.
+//! Jobs are sent in batches and answered one by one, in order. A batch ends with the first job that ends the process. The outcome
+//! of that job is only a suspicion, and costs little time. [`Runtime::execute`] gives the proof: it runs the job alone in a new
+//! process, with its full time.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -21,55 +21,55 @@ use super::{Execution, Gap, OpenError, Outcome, Row, Runtime, RuntimeId, Stop};
 use crate::model::{Job, Serialized};
 use crate::tensor::{Elements, Tensor};
 
-/// What a runtime in a process of its own may take, and when it is to stop.
+/// The limits of a runtime in a process of its own, and the request to stop.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// For one run of a job, and as much longer as it takes to handle what it is fed, see [`Limits::time_for`]. One whose
-    /// process waits for the machine is given up to [`PATIENCE`] times as long.
+    /// The time for one run of a job. A run with a large model or large feeds gets more, see [`Limits::time_for`]. A run whose
+    /// process waits for the machine gets up to [`PATIENCE`] times as long.
     pub time: Duration,
-    /// Of its whole process, in bytes, beside what it takes to hold what it is fed.
+    /// The memory of the whole process, in bytes, beside the memory for the models and feeds of a batch.
     pub memory: u64,
-    /// When jobs under way are given up.
+    /// When jobs in progress are given up.
     pub stop: Stop,
-    /// The `crosscheck` program, of which workers are processes; `None` if this process is one.
+    /// The `crosscheck` program, which workers run; `None` if this process runs it.
     program: Option<PathBuf>,
-    /// What ended a process of its own is not run again: it would take as long each time.
+    /// Failures that were proven. Such a job is not run again: it would take as long each time.
     proven: Proven,
 }
 
-/// What was executed alone in a new process and ended it, by runtime and job.
+/// The executions of jobs that ran alone in a new process and ended it, by runtime and job.
 type Proven = Arc<Mutex<HashMap<(RuntimeId, Job), Vec<Execution>>>>;
 
 impl Limits {
-    /// Limits without an end.
+    /// Limits without a request to stop.
     pub fn new(time: Duration, memory: u64) -> Limits {
         Limits { time, memory, stop: Stop::default(), program: None, proven: Proven::default() }
     }
 
-    /// The same for a process that is not `crosscheck` itself, with the path of that program.
+    /// The same limits for a process that is not `crosscheck` itself, with the path of that program.
     #[must_use]
     pub fn with_program(&self, program: &Path) -> Limits {
         Limits { program: Some(program.to_owned()), ..self.clone() }
     }
 
-    /// The program of which workers are processes.
+    /// The program that workers run.
     pub(super) fn program(&self) -> io::Result<PathBuf> {
         if let Some(program) = &self.program {
             return Ok(program.clone());
         }
-        // A build may have put another program in place of this one, or removed it. Linux still has this one.
+        // A build may have replaced or removed this program's file. Linux still has the program that runs.
         let has_still = Path::new("/proc/self/exe");
         let own = std::env::current_exe()?;
         Ok(if !own.exists() && has_still.exists() { has_still.to_owned() } else { own })
     }
 
-    /// The same until another stop.
+    /// The same limits with another stop.
     #[must_use]
     pub fn until(&self, stop: &Stop) -> Limits {
         Limits { stop: stop.clone(), ..self.clone() }
     }
 
-    /// The time for a run, to a tenth of a second, where most have so much.
+    /// The time for a run: `time`, and more for a large model or large feeds, in steps of a tenth of a second.
     fn time_for(time: Duration, model: &Serialized, feeds: &[Tensor]) -> Duration {
         time + Duration::from_secs_f64((weight(model, feeds) / BYTES_A_SECOND * 10.0).floor() / 10.0)
     }
@@ -81,14 +81,15 @@ impl Default for Limits {
     }
 }
 
-/// How many bytes of what it is fed a runtime must handle in a second, at least; that is slow.
+/// The least rate at which a runtime must handle a model and its feeds, in bytes per second; it is slow.
 const BYTES_A_SECOND: f64 = 67_108_864.0;
-/// How often a runtime may hold what it is fed: as it is sent, decoded, in a tensor of its own, as output and as answer.
+/// How many copies of a model and its feeds a process may hold: as sent, decoded, in a tensor of its own, as output and as
+/// answer.
 const COPIES: f64 = 6.0;
-/// What a string takes beside its text, in bytes.
+/// The memory of a string beside its text, in bytes.
 const STRING: usize = 48;
 
-/// What a model is fed, and its constants, in bytes of memory.
+/// The size of a model and its feeds, in bytes of memory.
 #[expect(clippy::cast_precision_loss, reason = "no limit is exact to the byte")]
 fn weight(model: &Serialized, feeds: &[Tensor]) -> f64 {
     let of = |tensor: &Tensor| match tensor.elements() {
@@ -98,64 +99,65 @@ fn weight(model: &Serialized, feeds: &[Tensor]) -> f64 {
     (model.size() + feeds.iter().map(of).sum::<usize>() as u64) as f64
 }
 
-/// How many times the limit a job may take that has not had the processor for as long as the limit: a busy machine is no
-/// hang of a runtime.
+/// A job may take this many times its limit if it has not used the processor for as long as the limit: a busy machine is no hang
+/// of a runtime.
 const PATIENCE: u32 = 30;
 /// How long a runtime may take to open.
 const READY: Duration = Duration::from_mins(2);
-/// The part of its time that a job of a batch gets, until it is executed by itself.
+/// A job of a batch gets its time divided by this. A job that takes longer is executed again alone.
 const BATCH_PART: u32 = 16;
-/// How often a job that takes long is looked at.
+/// The interval between checks of a job that takes long.
 const LOOK: Duration = Duration::from_millis(20);
-/// How often a process that cannot be started is tried again.
+/// How many attempts are made to start a process.
 const TRIES: u32 = 3;
-/// What a process says on standard error, among its words, when there are answers.
+/// The byte that a process writes to standard error, among its text, when there are answers.
 pub(super) const NOTICE: u8 = 0;
-/// How much of what a process says on standard error is stored: its last words.
+/// How many bytes of a process's standard error are kept: the last ones.
 const WORDS: usize = 2000;
 
-/// How a process is spoken with.
+/// The protocol between this program and a process.
 pub(super) trait Protocol {
-    /// What to start. Its standard input is a pipe, and its standard error too.
+    /// The command to start. Its standard input and its standard error are pipes.
     fn command(&self, row: &Row, limits: &Limits) -> Result<Command, String>;
 
-    /// What is to pass between it and this program.
+    /// A new exchange with the process.
     fn exchange(&self) -> io::Result<Box<dyn Exchange>>;
 }
 
-/// What a process is asked, and what it answers.
+/// The exchange with a process: jobs and answers.
 pub(super) trait Exchange {
-    /// Called before the process is started: says where its standard output goes, and whatever it has to know.
+    /// Called before the process is started: sets its standard output and adds arguments.
     fn start(&mut self, command: &mut Command) -> io::Result<()>;
 
-    /// Called once the process runs, with its standard input, and its standard output if that is a pipe. Whatever is sent to
-    /// the notices, when a NUL comes from its standard error, is a hint that there are answers.
+    /// Called once the process runs, with its standard input, and its standard output if that is a pipe. The returned channel
+    /// gets a message when a NUL comes from standard error: a hint that there are answers.
     fn begin(&mut self, input: ChildStdin, output: Option<ChildStdout>) -> Option<SyncSender<()>>;
 
-    /// Sends a batch of jobs, and does not wait for the process, whatever that does. Everything before it is answered.
+    /// Sends a batch of jobs, and never waits for the process. All jobs before it have been answered.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()>;
 
-    /// The next answer, which is to a run that is fed this, and the first to none; it is waited for so long.
+    /// The next answer, waited for no longer than `wait`. `feeds` are the feeds of the run that it answers; `None` for the first
+    /// message.
     fn next(&mut self, feeds: Option<&[Tensor]>, wait: Duration) -> Next;
 }
 
 /// An answer, or why there is none.
 pub(super) enum Next {
-    /// The first: the version that the runtime says it has, or why it cannot be opened.
+    /// The first message: the version that the runtime reports, or why it cannot be opened.
     Ready(Result<String, String>),
     Execution(Execution),
-    /// The execution before it holds for all further runs of its job.
+    /// The last execution holds for all further runs of its job.
     NoMore,
-    /// Something that cannot be read. Whether what follows can be read is in `lost`.
+    /// A message that cannot be read. `lost` says whether the messages after it are lost too.
     Garbage {
         what: String,
         lost: bool,
     },
-    /// Nothing yet. Jobs may have been done all the same, whose answers are still to come.
+    /// No answer yet. `progress` says whether a part of one has arrived.
     Nothing {
         progress: bool,
     },
-    /// Nothing more: the process has ended, or closed its end.
+    /// No more answers: the process has ended, or closed its end.
     End,
 }
 
@@ -167,14 +169,14 @@ pub(super) struct Isolated {
     /// The usual time for a job of a batch.
     batch_time: Duration,
     process: Option<Process>,
-    /// Why the last batch ended before its end.
+    /// The failure that ended the last batch early; it is not proven.
     suspicion: Option<Execution>,
 }
 
 struct Process {
     child: Child,
     exchange: Box<dyn Exchange>,
-    /// The last words on standard error.
+    /// The last bytes of its standard error.
     words: Arc<Mutex<VecDeque<u8>>>,
     /// Whether it was sent jobs.
     is_used: bool,
@@ -183,9 +185,9 @@ struct Process {
 /// How a batch ended.
 enum Ended {
     Done,
-    /// With a job that made the process useless.
+    /// With a job that made the process unusable.
     Failed(Execution),
-    /// Since it is time to stop.
+    /// Because it is time to stop.
     Stopped,
 }
 
@@ -204,7 +206,7 @@ impl Isolated {
         Ok(Isolated { row: row.clone(), protocol, limits: limits.clone(), batch_time, process, suspicion: None })
     }
 
-    /// Waits until the runtime is open. From then on it is known by the version that it says it has.
+    /// Waits until the runtime is open. Its id then has the version that it reports.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -215,7 +217,7 @@ impl Isolated {
         Ok(self)
     }
 
-    /// A process that is ready: the one there is, or a new one.
+    /// A process that is ready: the current one, or a new one.
     fn process(&mut self) -> Result<Process, OpenError> {
         if let Some(process) = self.process.take() {
             return Ok(process);
@@ -239,7 +241,7 @@ impl Isolated {
         started
     }
 
-    /// Runs jobs up to the first run that fails, each with a usual time.
+    /// Runs jobs up to the first run that makes the process unusable. `time` is the usual time of a run.
     fn run(&mut self, jobs: &[&Job], time: Duration, done: &mut Vec<Vec<Execution>>) -> Ended {
         if self.limits.stop.is_due() {
             return Ended::Stopped;
@@ -253,7 +255,7 @@ impl Isolated {
                 ended
             }
             Err(_) if self.limits.stop.is_due() => Ended::Stopped,
-            // It worked before, so this is the machine's fault and not the runtime's.
+            // The process could be started before, so this is a fault of the machine and not of the runtime.
             Err(error) => {
                 done.resize(jobs.len(), vec![no_process(error.to_string())]);
                 Ended::Done
@@ -261,7 +263,7 @@ impl Isolated {
         }
     }
 
-    /// Runs a job alone in a process, with all of its time; an error if it ended the process.
+    /// Runs a job alone in a process, with its full time. An error if the job ended the process.
     fn run_alone(&mut self, job: &Job) -> Result<Vec<Execution>, Vec<Execution>> {
         let mut done = Vec::new();
         let ended = self.run(&[job], self.limits.time, &mut done);
@@ -279,10 +281,10 @@ impl Isolated {
         }
     }
 
-    /// Learns that what looked like a failure in a batch was none.
+    /// Drops the suspicion: the job did not fail when it ran alone.
     fn take_back_suspicion(&mut self) {
         match self.suspicion.take() {
-            // It is slow, and no job of it is given less than its time again.
+            // The runtime is slow. From now on its jobs get their full time in a batch too.
             Some(Execution { outcome: Outcome::TimedOut, .. }) => self.batch_time = self.limits.time,
             Some(suspicion) => {
                 let what = suspicion.message.lines().next().unwrap_or_default();
@@ -306,8 +308,8 @@ impl Runtime for Isolated {
         &self.row.id
     }
 
-    /// A job before it may have broken something, or the machine may have been busy: no job is accused of what it does not
-    /// do alone in a new process.
+    /// An earlier job may have broken something, or the machine may have been busy. So a failure only counts if the job also
+    /// fails alone in a new process.
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         let proven = Arc::clone(&self.limits.proven);
         let proven = || proven.lock().unwrap_or_else(PoisonError::into_inner);
@@ -326,7 +328,7 @@ impl Runtime for Isolated {
         }
         let executions = match executed {
             Ok(executions) => {
-                // Without a process nothing was learnt of the runtime.
+                // Without a process there is no result of the runtime.
                 if executions.iter().all(|execution| execution.outcome != Outcome::Unsupported(Gap::Process)) {
                     self.take_back_suspicion();
                 }
@@ -355,7 +357,7 @@ impl Runtime for Isolated {
     }
 }
 
-/// The most memory that a process has taken since it was started, in bytes, where the system counts it.
+/// The peak memory of a process since its start, in bytes, if the system counts it.
 fn peak_memory(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix(" kB")?;
@@ -408,11 +410,11 @@ impl Process {
         Err(OpenError::new(&row.id, reason))
     }
 
-    /// Runs jobs up to the first run that makes the process useless, each with a usual time.
+    /// Runs jobs up to the first run that makes the process unusable. `time` is the usual time of a run.
     fn run(&mut self, jobs: &[&Job], time: Duration, limits: &Limits, done: &mut Vec<Vec<Execution>>) -> Ended {
         self.is_used = true;
         if let Err(error) = self.exchange.ask(jobs) {
-            // The machine's fault: no job of a case is too large to be written.
+            // A fault of the machine: no job of a case is too large to be written.
             done.push(vec![no_process(error.to_string())]);
             return Ended::Stopped;
         }
@@ -441,7 +443,7 @@ impl Process {
         Ended::Done
     }
 
-    /// The execution of the run under way; nothing if the one before it holds for this one too.
+    /// The execution of the run in progress; `None` if the execution before it holds for this run too.
     fn next(&mut self, feeds: &[Tensor], time: Duration, memory: u64, stop: &Stop) -> Result<Option<Execution>, Ended> {
         let mut began = Instant::now();
         let mut spent_before = None;
@@ -476,15 +478,16 @@ impl Process {
         Used::of(self.child.id()).unwrap_or_default()
     }
 
-    /// Whether the process has had its time: so much has passed, and so much processor time was spent before.
+    /// Whether a job has had its time. `passed` is the time since its start, and `spent_before` the processor time of the process
+    /// before it.
     fn is_over(&self, limit: Duration, passed: Duration, spent_before: Duration) -> bool {
         let used = self.used();
         is_over(limit, passed, used.waits.then(|| used.time.saturating_sub(spent_before)))
     }
 
-    /// How the process ended, with its last words.
+    /// How the process ended, with the last bytes of its standard error.
     fn end(&mut self) -> (Outcome, String) {
-        // It may have closed its pipe without an end.
+        // The process may have closed its pipe without ending.
         let status = self.child.try_wait().ok().flatten().or_else(|| {
             thread::sleep(LOOK);
             self.child.try_wait().ok().flatten().or_else(|| {
@@ -492,7 +495,7 @@ impl Process {
                 self.child.wait().ok()
             })
         });
-        // Its last words may still be on their way.
+        // Its last text may still be on its way.
         thread::sleep(LOOK);
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect::<Vec<u8>>();
         let words = String::from_utf8_lossy(&words).trim().to_owned();
@@ -504,7 +507,7 @@ impl Process {
     }
 }
 
-/// The memory that jobs take beside the limit, in bytes.
+/// The memory that jobs may take beyond the limit, in bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no limit is exact to the byte")]
 fn memory_for(jobs: &[&Job]) -> u64 {
     (jobs.iter().map(|job| weight(&job.model, &job.runs.concat())).sum::<f64>() * COPIES) as u64
@@ -512,7 +515,7 @@ fn memory_for(jobs: &[&Job]) -> u64 {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Once it was waited for, its number may be that of another.
+        // After the process was waited for, its number may be that of another process.
         if let Ok(None) = self.child.try_wait() {
             end_group(&mut self.child);
         }
@@ -529,7 +532,7 @@ fn end_group(child: &mut Child) {
     _ = child.wait();
 }
 
-/// Keeps what a process says on its standard error, and passes its notices on.
+/// Keeps the last bytes of a process's standard error, and passes its notices on.
 fn listen(mut errors: impl Read, words: &Mutex<VecDeque<u8>>, notices: Option<&SyncSender<()>>) {
     let mut buffer = [0; 512];
     while let Ok(count @ 1..) = errors.read(&mut buffer) {
@@ -539,20 +542,20 @@ fn listen(mut errors: impl Read, words: &Mutex<VecDeque<u8>>, notices: Option<&S
         let surplus = words.len().saturating_sub(WORDS);
         words.drain(..surplus);
         if let Some(notices) = notices.filter(|_| heard.contains(&NOTICE)) {
-            // One that is still unheard says the same.
+            // A notice that is still waiting says the same.
             let _ = notices.try_send(());
         }
     }
 }
 
-/// What a process takes.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Default)]
 struct Used {
     /// In bytes.
     memory: u64,
-    /// Of processors, since it was started.
+    /// Processor time since its start.
     time: Duration,
-    /// Whether it would go on if only the machine let it.
+    /// Whether it is ready to run or waits for the disk.
     waits: bool,
 }
 
@@ -569,18 +572,19 @@ impl Used {
     }
 }
 
-/// Whether a job has had its time: so much has passed, and the process, if it waits for the machine, has spent so much.
+/// Whether a job has had its time. `spent` is its processor time, if the process waits for the machine.
 fn is_over(limit: Duration, passed: Duration, spent: Option<Duration>) -> bool {
     passed >= limit && (spent.is_none_or(|spent| spent >= limit) || passed >= limit * PATIENCE)
 }
 
-/// Ctrl-C is meant for this program, which ends its processes itself; and none of them outlives it, whatever ends it.
+/// Keeps Ctrl-C from a process: it is meant for this program, which ends its processes itself. On Linux, no process outlives this
+/// program, whatever ends it.
 #[cfg(unix)]
 fn apart_from_the_terminal(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
     #[cfg(target_os = "linux")]
-    // SAFETY: what is called between fork and exec takes no lock and no memory.
+    // SAFETY: the call between fork and exec takes no lock and allocates no memory.
     unsafe {
         command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?));
     }

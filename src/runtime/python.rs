@@ -1,10 +1,10 @@
-//! Runtimes that are packages or modules of Python. A program of this one runs each, in a process of its own, with the protocol of the
-//! kind `command`.
+//! Runtimes that are packages or modules of Python. A Python program of this project runs each of them in a process of its own,
+//! with the protocol of the kind `command`.
 
 use super::provision::{ONNXRUNTIME_VERSION, Package};
 use super::{Kind, Limits, Supply, command};
 
-/// A program of this one: what all of them share, and its own part.
+/// The source of a Python program: the part that all of them share, and its own part.
 macro_rules! program {
     ($file:literal) => {
         concat!(include_str!("python/protocol.py"), include_str!(concat!("python/", $file)))
@@ -22,13 +22,13 @@ pub const REFERENCE: &str = "onnx-reference";
 /// The release of the package `onnx` that the reference evaluator is taken from.
 pub const REFERENCE_VERSION: &str = "1.22.0";
 
-/// What checks a model that was rewritten, and what runs it.
+/// The packages that check and run a rewritten model.
 const JUDGES: &[(&str, &str)] = &[("onnx", CHECKER_VERSION), ("onnxruntime", ONNXRUNTIME_VERSION)];
 
-/// The release of the package `onnx` whose checker a rewritten model is held to.
+/// The release of the package `onnx` whose checker checks rewritten models.
 pub const CHECKER_VERSION: &str = "1.23.2";
 
-/// Every kind of which a row is a package or a module of Python. None takes part unless it is named.
+/// The kinds whose rows are packages or modules of Python. None takes part unless the user names it.
 pub(super) static KINDS: [&Kind; 9] = [
     &package(REFERENCE, REFERENCE_VERSION, Package { name: "onnx", others: &[], program: EVALUATOR }, ""),
     &package(
@@ -68,7 +68,7 @@ const fn package(name: &'static str, version: &'static str, package: Package, kn
     kind(name, version, Supply::Package(package), known)
 }
 
-/// A package that rewrites models; what it gives is run on onnxruntime.
+/// A package that rewrites models. The rewritten model is run on onnxruntime.
 const fn rewriter(name: &'static str, version: &'static str, of: &'static str, known: &'static str) -> Kind {
     package(name, version, Package { name: of, others: JUDGES, program: REWRITER }, known)
 }

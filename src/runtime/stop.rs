@@ -1,29 +1,29 @@
-//! When work is to end: because somebody asks for it, or because its time is up.
+//! The request to end work: because somebody asks for it, or because its time is up.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// When work is to end. Clones belong together: what one is asked, all are.
+/// The request to end work. Clones share it: asking one of them asks all.
 ///
-/// Work ends in two steps. Nothing new begins once it [`is_asked`](Stop::is_asked); what is under way is given up once it
-/// [`is_due`](Stop::is_due), which is later by the grace.
+/// Work ends in two steps. Once the stop [`is_asked`](Stop::is_asked), nothing new begins. Once it [`is_due`](Stop::is_due),
+/// which is later by the grace, work in progress is given up.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     asked: Arc<OnceLock<Instant>>,
-    /// When nothing new begins, if nobody asks before.
+    /// The time from which nothing new begins, even if nobody asks.
     until: Option<Instant>,
-    /// How long work under way may go on after that.
+    /// How long work in progress may go on after that.
     grace: Duration,
 }
 
 impl Stop {
-    /// The same with a time of its own at which nothing new begins.
+    /// The same stop with its own time from which nothing new begins.
     #[must_use]
     pub fn at(&self, until: Option<Instant>) -> Stop {
         Stop { until, ..self.clone() }
     }
 
-    /// The same with a grace of its own.
+    /// The same stop with its own grace.
     #[must_use]
     pub fn with_grace(&self, grace: Duration) -> Stop {
         Stop { grace, ..self.clone() }
@@ -31,7 +31,7 @@ impl Stop {
 
     /// Asks for the end.
     pub fn ask(&self) {
-        // Who asks first counts.
+        // The first request counts.
         _ = self.asked.set(Instant::now());
     }
 
@@ -45,17 +45,17 @@ impl Stop {
         self.since().is_some()
     }
 
-    /// Whether nothing new is to begin that takes so long.
+    /// Whether nothing new may begin that takes `time`.
     pub fn is_asked_in(&self, time: Duration) -> bool {
         self.is_asked() || self.until.is_some_and(|until| until.saturating_duration_since(Instant::now()) <= time)
     }
 
-    /// Whether what is under way is to be given up.
+    /// Whether work in progress is to be given up.
     pub fn is_due(&self) -> bool {
         self.since().is_some_and(|since| since.elapsed() >= self.grace)
     }
 
-    /// Since when nothing new is to begin.
+    /// The time from which nothing new is to begin, if it has come.
     fn since(&self) -> Option<Instant> {
         let passed = self.until.filter(|until| *until <= Instant::now());
         self.asked.get().copied().into_iter().chain(passed).min()

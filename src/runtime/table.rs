@@ -1,4 +1,4 @@
-//! The table of runtimes: rows of data, those that are built in and those of the user's own `runtimes.toml`.
+//! The table of runtimes: the built-in rows and those of the user's own `runtimes.toml`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,19 @@ use crate::files::read_text;
 /// The file with the user's own rows, in the folder that the program is run in.
 pub const FILE: &str = "runtimes.toml";
 
-/// One runtime at one version in one configuration, and what it takes to open it.
+/// One runtime at one version in one configuration, with the data to open it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     pub id: RuntimeId,
     pub kind: String,
-    /// A library of the user's own in place of the one that is provisioned.
+    /// The user's own library, in place of the provisioned one.
     pub library: Option<PathBuf>,
-    /// The program and its arguments, of the kind `command`; the Python and the module, of the kinds that run a module.
+    /// For the kind `command`, the program and its arguments. For a kind that runs a module, the Python interpreter and the
+    /// module.
     pub command: Vec<String>,
 }
 
-/// Rows as a file has them: one for all configurations.
+/// An entry of the file, with one row for each configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -50,7 +51,7 @@ pub enum State {
     Ready,
     /// It is fetched on first use.
     ToBeProvisioned,
-    /// Why, and what to do.
+    /// The reason, and what to do.
     NotAvailable(String),
 }
 
@@ -64,10 +65,10 @@ impl Row {
         kind.ok_or_else(|| OpenError::new(&self.id, format!("this program has no runtime kind `{}`", self.kind)))
     }
 
-    /// What is started for a row whose code is not in this program, and its arguments.
+    /// The program to start for a row whose code is not in this program, and its arguments.
     ///
     /// # Errors
-    /// If it cannot be had; the message says what to do.
+    /// If the program is not available; the message says what to do.
     pub(super) fn program(&self) -> Result<Vec<String>, String> {
         let kind = self.kind().map_err(|error| error.to_string())?;
         if let State::NotAvailable(why) = self.state() {
@@ -85,7 +86,7 @@ impl Row {
         }
     }
 
-    /// Whether it is there, as far as is known without running it.
+    /// Whether the runtime is available, as far as is known without running it.
     pub fn state(&self) -> State {
         let kind = match self.kind() {
             Ok(kind) => kind,
@@ -137,13 +138,13 @@ impl Entry {
         configurations.into_iter().map(row).collect()
     }
 
-    /// A stage of optimization by its name, as the only configuration. It takes part where it is named.
+    /// The stage of optimization of this name, as the only configuration. A stage takes part only if it is named.
     fn stage(&self, name: &str) -> Option<Vec<String>> {
         let kind = kinds().find(|kind| kind.name == self.kind)?;
         kind.stages.contains(&name).then(|| vec![name.to_owned()])
     }
 
-    /// What is wrong with an entry that could be read.
+    /// The fault of an entry that could be parsed.
     fn fault(&self) -> Option<String> {
         let is_plain =
             |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
@@ -181,17 +182,17 @@ pub fn reference() -> Option<Row> {
     named().find(|kind| kind.name == REFERENCE).and_then(|kind| rows_of(kind).pop())
 }
 
-/// The kinds that take part where they are named, and need no row of the user's.
+/// The kinds that take part only if they are named, and that need no row of the user's own.
 pub fn named() -> impl Iterator<Item = &'static Kind> {
     others().filter(|kind| !kind.supply.is_named_by_the_user())
 }
 
-/// The rows of a kind as it is under test.
+/// The rows of a kind at the version under test.
 pub fn rows_of(kind: &Kind) -> Vec<Row> {
     kind.entry().rows()
 }
 
-/// The user's own entries, if there is a file of them.
+/// The user's own entries; none if there is no file.
 fn own_entries() -> Result<Vec<Entry>, OpenError> {
     match read_text(Path::new(FILE)) {
         Ok(text) => parse(&text),
@@ -209,8 +210,7 @@ fn parse(text: &str) -> Result<Vec<Entry>, OpenError> {
     }
 }
 
-/// The entries that take part unless others are named: those that are built in, but for those that the user has under the
-/// same name, and then the user's own.
+/// The entries that take part by default: the built-in ones whose names the user does not use again, and then the user's own.
 fn entries(own: &[Entry]) -> Vec<Entry> {
     let built_in = KINDS.iter().map(|kind| kind.entry()).filter(|entry| own.iter().all(|own| own.name != entry.name));
     built_in.chain(own.iter().cloned()).collect()
@@ -224,17 +224,16 @@ pub fn rows() -> Result<Vec<Row>, OpenError> {
     Ok(entries(&own_entries()?).iter().flat_map(Entry::rows).collect())
 }
 
-/// The runtimes that a list of names asks for, such as `in-house,onnxruntime@1.26.0,tract/optimized`: a name, a version if
-/// it is not to be the one under test, and a configuration if it is not to be all of them. `None` asks for every row of
-/// the table.
+/// The runtimes of a list of names, such as `in-house,onnxruntime@1.26.0,tract/optimized`. Without a version, a name stands for
+/// the version under test; without a configuration, for all configurations. `None` selects every row of the table.
 ///
 /// # Errors
-/// If a name is not that of a runtime, or the user's own file is damaged. The message says which, and what there is.
+/// If there is no runtime of a name, or the user's own file is damaged. The message says which name, and lists the runtimes.
 pub fn select(list: Option<&str>) -> Result<Vec<Row>, OpenError> {
     choose(list, entries(&own_entries()?))
 }
 
-/// The names in a list. A comma between parentheses stands between the options of an execution provider.
+/// The names in a list. A comma within parentheses separates the options of an execution provider.
 fn names_in(list: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0_usize;
     list.split(move |c| {
@@ -250,7 +249,7 @@ fn names_in(list: &str) -> impl Iterator<Item = &str> {
 fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenError> {
     let Some(list) = list else { return Ok(entries.iter().flat_map(Entry::rows).collect()) };
     let listed = entries.len();
-    // What a kind can be asked for though it takes no part by itself.
+    // The kinds that can be named although they do not take part by default.
     entries.extend(kinds().filter(|kind| !kind.supply.is_named_by_the_user()).map(Kind::entry));
     let mut selected: Vec<Row> = Vec::new();
     for name in names_in(list).map(str::trim) {
@@ -383,7 +382,7 @@ mod tests {
         for new in ["1.20.0", "1.20", "1.20.1", "1.31.0", "2.0.0"] {
             assert_eq!(names(Some(&format!("onnxruntime@{new}/all")), "").unwrap(), [format!("onnxruntime@{new}/all")]);
         }
-        // Another kind has other numbers.
+        // Other kinds have other version numbers.
         assert_eq!(names(Some("tract@0.23.4/typed"), "").unwrap(), ["tract@0.23.4/typed"]);
     }
 

@@ -1,6 +1,6 @@
 //! tract, linked into this program. A panic in it is caught and is an outcome.
 //!
-//! The workers of other releases are built from this file too, so it keeps to what all of them have.
+//! The workers of other releases are built from this file too, so it uses only what all of these releases have.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -38,7 +38,7 @@ pub static KIND: Kind = Kind {
     },
 };
 
-/// What messages of tract mean: the whole chain of causes, outermost first.
+/// The meaning of the messages of tract. A message is the whole chain of causes, outermost first.
 const PHRASES: &[Phrase] = {
     use Class::{Refused, Unsupported};
     &[
@@ -51,7 +51,7 @@ const PHRASES: &[Phrase] = {
         (&["Streaming dimensions with strides are not supported"], Unsupported(Gap::DynamicShape)),
         (&["Undetermined symbol in expression"], Refused(Reason::Symbol)),
         (&["TDim is not a number"], Refused(Reason::Symbol)),
-        // Of operators that are replayed and not generated.
+        // For operators that are replayed and not generated.
         (&["Unimplemented("], Unsupported(Gap::Kernel)),
         (&["as a constant"], Unsupported(Gap::VariableInput)),
         (&["to be a const"], Unsupported(Gap::VariableInput)),
@@ -89,7 +89,7 @@ const PHRASES: &[Phrase] = {
         (&["Unsupported operator set"], Unsupported(Gap::Kernel)),
         (&["Clashing resolution for expression"], Refused(Reason::Inference)),
         (&["Impossible to unify", "Sym("], Refused(Reason::Inference)),
-        // Of operators that are replayed again. They come last, so that nothing above is read otherwise.
+        // More rows for replayed operators. They come last, so that they do not change the class of other messages.
         (&["BatchNorm", "Params are not const"], Unsupported(Gap::VariableInput)),
         (&["StftWindow", "Expect constant input size"], Unsupported(Gap::VariableInput)),
         (&["STFT", "expects a constant"], Unsupported(Gap::VariableInput)),
@@ -99,15 +99,15 @@ const PHRASES: &[Phrase] = {
         (&["Pad", "Expect padding to be constant"], Unsupported(Gap::VariableInput)),
         (&["Pad", "constant input must be constant"], Unsupported(Gap::VariableInput)),
         (&["StridedSlice is typable only if", "is a const"], Unsupported(Gap::VariableInput)),
-        // Scales and sizes are there, as inputs.
+        // The node has scales or sizes, but as inputs.
         (&["Resize", "scale: None, sizes: None"], Unsupported(Gap::VariableInput)),
         (&["Non constant seq_len is not supported"], Unsupported(Gap::VariableInput)),
-        // The dims of its output depend on what it is fed.
+        // The dims of the output depend on the elements of an input.
         (&["Compress", "can not be typed"], Unsupported(Gap::DynamicShape)),
         (&["blocked quantization is not supported"], Unsupported(Gap::Kernel)),
         (&["(Pad)", "Unsupported mode"], Unsupported(Gap::Kernel)),
         (&["Dropout in training mode", "is not supported"], Unsupported(Gap::Kernel)),
-        // It has the output of inference and not those of training.
+        // tract has the output for inference, and not the outputs for training.
         (&["BatchNorm", "Wrong number of outputs"], Unsupported(Gap::Kernel)),
         (&["QLinearMatMul", "Applying rule", "datum_type", "Impossible to unify"], Unsupported(Gap::Kernel)),
     ]
@@ -117,7 +117,7 @@ struct TractRuntime {
     id: RuntimeId,
     onnx: tract_onnx::Onnx,
     stage: Rewriting,
-    /// Whether the inputs are declared as what they are fed, whatever the model declares.
+    /// Whether the inputs are declared with the types and dims of their feeds, whatever the model declares.
     pin: bool,
 }
 
@@ -129,13 +129,13 @@ enum Rewriting {
     Optimized,
 }
 
-/// The dims that the inputs of a model are declared as; empty if they are left as the model declares them.
+/// The declared dims of the pinned inputs of a model; empty if the inputs stay as the model declares them.
 type Pins = Vec<Vec<i64>>;
 
-/// Runs a model with a run of a job: the type of tract's own plans has not the same name in all releases.
+/// Executes a run of a job. The type of tract's own plans does not have the same name in all releases.
 type Plan = dyn Fn(&Job, usize) -> TractResult<Result<Vec<Output>, TensorError>>;
 
-/// A plan to run, and what its outputs are declared as.
+/// A plan with the declarations of its outputs.
 struct Loaded {
     plan: Box<Plan>,
     declared: Arc<[Declaration]>,
@@ -151,7 +151,7 @@ impl Runtime for TractRuntime {
             Ok(read) => read,
             Err(execution) => return done(execution),
         };
-        // A pinned plan is one for the dims of its run.
+        // A pinned plan is only for the dims of its run.
         let dims = |run: usize| -> Pins {
             let of = |tensor: &tensor::Tensor| tensor.dims().to_vec();
             if self.pin { job.runs[run].iter().map(of).collect() } else { vec![] }
@@ -175,7 +175,7 @@ impl Runtime for TractRuntime {
                 Err(failed) => failed,
             };
             if matches!(execution.outcome, Outcome::Panicked { .. }) {
-                // What a panic leaves behind is not used again.
+                // A plan is not used again after a panic.
                 plans.remove(&dims(run));
             }
             done(execution);
@@ -183,7 +183,7 @@ impl Runtime for TractRuntime {
     }
 }
 
-/// The result of a stage in tract; where that failed, by an error or a panic, the execution.
+/// The result of a stage in tract; or the execution, if the stage fails with an error or a panic.
 fn result<T>(
     stage: Stage,
     declared: Option<&Arc<[Declaration]>>,
@@ -201,7 +201,7 @@ fn result<T>(
 }
 
 impl TractRuntime {
-    /// The model of a job as it is written.
+    /// Reads the model of a job.
     fn read(&self, job: &Job) -> Result<InferenceModel, Execution> {
         let model = result(Stage::Load, None, || match &job.model {
             Serialized::Bytes(bytes) => self.onnx.model_for_read(&mut &**bytes),
@@ -216,9 +216,10 @@ impl TractRuntime {
         }
     }
 
-    /// A plan for a run; for every run, unless it is pinned.
+    /// A plan for a run. Unless it is pinned, it is for every run.
     fn plan(&self, mut model: InferenceModel, job: &Job, run: usize) -> Result<Loaded, Execution> {
-        // By place: where the first node is left out as one that does nothing, the input takes the name of its output.
+        // Inputs are found by their place: if tract drops the first node as a no-op, the input takes the name of that node's
+        // output.
         let inputs: Vec<String> = model.inputs.iter().map(|outlet| model.node(outlet.node).name.clone()).collect();
         let (typed, declared, symbols) = result(Stage::Load, None, || {
             if self.pin {
@@ -253,13 +254,13 @@ impl TractRuntime {
     }
 }
 
-/// A graph input that is fed though tract has made a constant of it, as it does of each that has a default.
+/// A graph input that is fed although tract has made it a constant, as it does with each input that has a default.
 fn default_that_is_fed<'a>(read: &InferenceModel, job: &'a Job) -> Option<&'a str> {
     let is_input = |name: &str| read.inputs.iter().any(|outlet| read.node(outlet.node).name == name);
     job.inputs.iter().map(|name| &**name).find(|name| !is_input(name))
 }
 
-/// Declares each input as the type and dims that a run feeds it.
+/// Declares each input with the type and dims of its feed in a run.
 fn pin_inputs(model: &mut InferenceModel, job: &Job, run: usize) -> TractResult<()> {
     for index in 0..model.inputs.len() {
         let outlet = model.inputs[index];
@@ -308,10 +309,10 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
             let strings = strings.iter().map(|s| String::from_utf8(s.to_vec())).collect::<Result<Vec<_>, _>>();
             let strings =
                 strings.map_err(|_| TractError::msg("no datum type for the element type string that is not UTF-8"))?;
-            // Not of an ndarray: tract unwraps an error where it makes a tensor of one.
-            // SAFETY: tract fills a tensor of strings with empty ones.
+            // Not from an ndarray: there tract unwraps an error.
+            // SAFETY: tract fills a tensor of strings with empty strings.
             let mut native = unsafe { Tensor::uninitialized_dt(Datum::String, &dims)? };
-            // SAFETY: this is the type that it was made of.
+            // SAFETY: the tensor was made with this type.
             let places = unsafe { native.as_slice_mut_unchecked::<String>() };
             places.iter_mut().zip(strings).for_each(|(place, string)| *place = string);
             Ok(native)
@@ -320,8 +321,8 @@ fn native(tensor: &tensor::Tensor) -> TractResult<Tensor> {
             let element_type = tensor.element_type();
             let native = native_type(element_type)
                 .ok_or_else(|| TractError::msg(format!("no datum type for the element type {element_type}")))?;
-            // SAFETY: the datum type is one of fixed size whose every bit pattern is a value, or bool, and no tensor of ours
-            // holds a bool other than 0 and 1; tract checks the length.
+            // SAFETY: the datum type has a fixed size. Every bit pattern is a value of it, or it is bool, and no tensor of ours
+            // holds a bool other than 0 and 1. tract checks the length.
             unsafe { Tensor::from_raw_dt(native, &dims, bytes) }
         }
     }
@@ -340,8 +341,8 @@ fn symbols(typed: &TypedModel) -> TractResult<Vec<(Symbol, usize, usize)>> {
     Ok(symbols)
 }
 
-/// The tensor that tract gave. Its `TDim`, a symbolic dimension that it uses where ONNX says int64, is marked. What is
-/// fed gives symbols their values.
+/// Converts an output of tract. Its `TDim`, a symbolic dimension that tract uses where ONNX says int64, is marked. `values` are
+/// the values of the symbols, from the feeds.
 fn output(value: &Tensor, values: &SymbolValues) -> TractResult<Result<Output, TensorError>> {
     let dims: Vec<i64> = value.shape().iter().map(|&d| i64::try_from(d)).collect::<Result<_, _>>()?;
     if value.datum_type() == Datum::TDim {
@@ -373,7 +374,7 @@ fn declaration(fact: &TypedFact) -> Declaration {
 mod tests {
     use super::*;
 
-    /// Dims of which some are 0 and some multiply past the address range.
+    /// Dims, some of them 0. Some multiply past the address range.
     const DIMS: [i64; 6] = [0, 1, 2, 3, 1 << 40, 768_614_336_404_564_651];
 
     /// A tensor of these dims, if it is small.

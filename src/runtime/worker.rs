@@ -1,11 +1,11 @@
-//! A runtime in a worker: this program again, or that of another version, started with the row that it is to open.
+//! A runtime in a worker process: this program, or the worker program of another version, started with the row to open.
 //!
-//! Batches of jobs are put into a file, whose length goes to the worker's standard input. The result of a job is put into
-//! another file as soon as it is done: it is safe there whatever the next job does, and nobody is woken for it. At the end of
-//! a batch a byte on standard error says that there is something to read. Both files are in memory and are written over by
-//! the next batch. The worker reads jobs where they are; the program maps neither file, since memory may be full and whatever
-//! runs in the worker may cut its file. Standard output is nobody's but the runtime's: whatever comes there is held against
-//! the job under way.
+//! A batch of jobs is written to a file, and its length goes to the worker's standard input. The worker writes the result of a
+//! job to another file as soon as the job is done: there it is safe whatever the next job does, and this program is not woken for
+//! it. At the end of a batch, a byte on standard error says that there are results. Both files are in memory if there is room,
+//! and the next batch overwrites them. The worker reads the jobs in place. This program maps neither file, since memory may be
+//! full and the code in the worker may cut its file. Standard output belongs to the runtime alone: any text there makes the
+//! result of the job in progress garbage.
 
 mod message;
 
@@ -30,7 +30,7 @@ use crate::model::Job;
 use crate::tensor::Tensor;
 use crate::text::cut;
 
-/// The subcommand that serves as a worker; its arguments are a row as JSON, and the folder of the files.
+/// The subcommand for a worker. Its arguments are a row as JSON, and the folder of the files.
 pub const COMMAND: &str = "worker";
 
 /// The files in the folder of a worker.
@@ -38,22 +38,22 @@ const JOBS: &str = "jobs";
 const ANSWERS: &str = "answers";
 const OUTPUT: &str = "output";
 
-/// What the file of answers begins with: how far it is written, as a `u64` of the machine.
+/// The size of the number at the start of the answers file: how far the file is written, as a `u64` in the machine's byte order.
 const BEGINNING: usize = size_of::<u64>();
-/// How large the files stay from batch to batch, in bytes.
+/// The size that the files keep from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
-/// How much is stored of what a runtime writes to standard output, in characters.
+/// How many characters are kept of the text that a runtime writes to standard output.
 const WORDS: usize = 10_000;
-/// How much of a batch is written at a time, in bytes: so little that it is still at hand when it is copied.
+/// How many bytes of a batch are written at a time: so few that they are still in the cache when they are copied.
 const PIECE: usize = 1 << 16;
 
-/// Says to mimalloc whether memory may come in huge pages. To clear them takes longer than all else in the start of a worker,
-/// which fills few of them.
+/// The variable that tells mimalloc whether memory may come in huge pages. Clearing them takes longer than the rest of a worker's
+/// start, and a worker fills few of them.
 const HUGE_PAGES: &str = "MIMALLOC_ALLOW_THP";
 
-/// Where files are in memory, on Linux.
+/// The folder whose files are in memory, on Linux.
 const MEMORY: &str = "/dev/shm";
-/// How much has to be free there, in bytes: a container may have little.
+/// How many bytes must be free there: a container may have few.
 const ROOM: u64 = 1 << 30;
 
 struct Files;
@@ -71,7 +71,7 @@ impl Protocol for Files {
         let kind = row.kind().map_err(|error| error.to_string())?;
         match row.state() {
             State::Ready => {}
-            // Here, so that it is fetched once for all workers.
+            // Fetched here, so once for all workers.
             State::ToBeProvisioned => {
                 kind.provision(&row.id.version).map_err(|error| error.to_string())?;
             }
@@ -96,7 +96,7 @@ impl Protocol for Files {
     }
 }
 
-/// The messages that a worker writes to a file, and the jobs that it reads from another.
+/// The exchange with a worker: it writes its messages to one file, and reads jobs from another.
 struct Messages {
     folder: TempDir,
     /// The standard input of the worker.
@@ -104,13 +104,13 @@ struct Messages {
     jobs: File,
     answers: File,
     output: File,
-    /// What is yet to be written of a batch: empty between batches, and used again for the next one.
+    /// The part of a batch that is not yet written. It is empty between batches, and its memory is used again for the next one.
     piece: Vec<u8>,
-    /// What was read of the answers, how far it was understood, and where in the file it ends.
+    /// The bytes that were read from the answers, how many of them were decoded, and where in the file they end.
     answered: Vec<u8>,
     understood: usize,
     read: u64,
-    /// What was declared with the last answer.
+    /// The declarations of the last answer.
     declared: Arc<[Declaration]>,
     notices: Option<Receiver<()>>,
     is_first: bool,
@@ -147,7 +147,7 @@ impl Messages {
         })
     }
 
-    /// Reads what the worker added. Gives back whether there was anything.
+    /// Reads the bytes that the worker has added. Returns whether there were any.
     fn read(&mut self) -> io::Result<bool> {
         self.answers.rewind()?;
         let mut written = [0; BEGINNING];
@@ -159,20 +159,20 @@ impl Messages {
         Ok(added > 0)
     }
 
-    /// The next message, if it was read as a whole: the first, or one on a run that is fed this.
+    /// The next message, if it was read as a whole: the first message, or the answer to a run with these feeds.
     fn understand(&mut self, feeds: Option<&[Tensor]>) -> Option<Next> {
         let message = message(&self.answered[self.understood..])?;
         self.understood += LENGTH + message.len();
         let Some(feeds) = feeds.filter(|_| !self.is_first) else {
             self.is_first = false;
-            // Both sides have the files open: nothing stays behind, however they end.
+            // Both sides have the files open, so the folder can go: nothing stays behind, however the two processes end.
             _ = std::fs::remove_dir_all(self.folder.path());
             return Some(Next::Ready(message::read_ready(message)));
         };
         Some(match message::read_response(feeds, message, &mut self.declared) {
             Ok(Some(execution)) => Next::Execution(execution),
             Ok(None) => Next::NoMore,
-            // What follows a message that cannot be read may depend on it.
+            // The messages after an unreadable one may depend on it.
             Err(Garbage { what, is_message }) => Next::Garbage { what, lost: is_message },
         })
     }
@@ -191,7 +191,7 @@ impl Exchange for Messages {
         Some(send)
     }
 
-    /// Whatever was answered before was read: both files are written anew.
+    /// All earlier answers have been read, so both files are written from the start.
     fn ask(&mut self, jobs: &[&Job]) -> io::Result<()> {
         self.jobs.rewind()?;
         let (mut length, mut piece) = (0, mem::take(&mut self.piece));
@@ -216,7 +216,8 @@ impl Exchange for Messages {
         self.understood = 0;
         self.declared = Arc::default();
         if let Some(input) = &mut self.input {
-            // A pipe has room for it, since the worker read what was sent before. If it has ended, the first answer says so.
+            // The pipe has room, since the worker has read everything sent before. If the worker has ended, the first answer says
+            // so.
             _ = input.write_all(&[(jobs.len() as u64).to_le_bytes(), length.to_le_bytes()].concat());
         }
         Ok(())
@@ -232,7 +233,7 @@ impl Exchange for Messages {
         let notice = self.notices.as_ref().map(|notices| notices.recv_timeout(wait));
         self.has_ended = matches!(notice, None | Some(Err(RecvTimeoutError::Disconnected)));
         match self.read() {
-            // The worker of another version of this program knows nothing of the file.
+            // The worker of another version of this program does not know the file, and writes to standard output.
             Ok(false) if self.is_first && self.output.metadata().is_ok_and(|output| output.len() > 0) => {
                 Next::Ready(Err(OTHER_VERSION.to_owned()))
             }
@@ -244,7 +245,7 @@ impl Exchange for Messages {
     }
 }
 
-/// Whether files of any size that a job makes have room there.
+/// Whether the folder has room for the files of any job.
 #[cfg(target_os = "linux")]
 fn has_room(folder: &Path) -> bool {
     let found = nix::sys::statvfs::statvfs(folder);
@@ -256,16 +257,16 @@ fn has_room(_: &Path) -> bool {
     false
 }
 
-/// What stands before every message: how long it is, in bytes, as a `u32`.
+/// The size of the number before every message: the length of the message in bytes, as a `u32`.
 const LENGTH: usize = size_of::<u32>();
 
-/// The first message among bytes, if it is there as a whole.
+/// The first message of the bytes, if it is complete.
 fn message(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH>()?;
     rest.get(..u32::from_le_bytes(*length) as usize)
 }
 
-/// Serves as the worker of a row of one of the kinds that this program is built with.
+/// Serves as the worker of a row, of a kind that is built into this program.
 ///
 /// # Errors
 /// If standard input or a file in the folder fails.
@@ -273,7 +274,7 @@ pub fn serve(row: &str, folder: &Path) -> io::Result<()> {
     serve_with(row, folder, |row| (row.kind()?.open)(row))
 }
 
-/// The whole of a program that is the worker of one kind, at one version.
+/// The main function of a program that is the worker of one kind, at one version.
 pub fn main(kind: &Kind) -> ExitCode {
     let mut arguments = std::env::args().skip(2);
     let (row, folder) = (arguments.next().unwrap_or_default(), arguments.next().unwrap_or_default());
@@ -313,7 +314,7 @@ fn serve_with(
     notify()?;
     let Ok(mut runtime) = opened else { return Ok(()) };
     let mut input = io::stdin().lock();
-    // SAFETY: the program writes to it before it asks, and not again until all is answered; this process cannot.
+    // SAFETY: the parent writes to the file before it asks, and not again until all is answered; this process cannot write to it.
     let mut map = unsafe { Mmap::map(&jobs)? };
     let mut said = output.seek(SeekFrom::End(0))?;
     loop {
@@ -325,7 +326,7 @@ fn serve_with(
         input.read_exact(&mut length)?;
         let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
         if length > map.len() {
-            // SAFETY: as where it is opened.
+            // SAFETY: as for the first map.
             map = unsafe { Mmap::map(&jobs)? };
         }
         answers.begin()?;
@@ -361,7 +362,7 @@ fn serve_with(
     }
 }
 
-/// What was written to a file since it was so long.
+/// The text that was written to a file since it had `length` bytes.
 fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(*length))?;
@@ -369,7 +370,7 @@ fn words(file: &mut File, length: &mut u64) -> io::Result<String> {
     Ok(cut(&String::from_utf8_lossy(&text), WORDS))
 }
 
-/// The file of answers as the worker sees it. What is written is there for others even if this process ends at once.
+/// The answers file on the worker's side. Other processes see what is written, even if this process ends at once.
 struct Written {
     file: File,
     map: MmapMut,
@@ -378,18 +379,18 @@ struct Written {
 
 impl Written {
     fn new(file: File) -> io::Result<Written> {
-        // SAFETY: nobody but this process can make the file shorter, and nobody keeps a reference into it.
+        // SAFETY: only this process can make the file shorter, and nobody keeps a reference into it.
         let map = unsafe { MmapMut::map_mut(&file)? };
         Ok(Written { file, map, end: BEGINNING })
     }
 
-    /// Begins anew.
+    /// Begins a new batch.
     fn begin(&mut self) -> io::Result<()> {
         self.end = BEGINNING;
         if self.map.len() > USUAL { self.resize(USUAL) } else { Ok(()) }
     }
 
-    /// Adds a message, which is there as a whole or not at all.
+    /// Adds a message. Other processes see all of it or nothing.
     fn add(&mut self, message: &[u8]) -> io::Result<()> {
         let length = u32::try_from(message.len()).map_err(io::Error::other)?;
         let text = self.end + LENGTH;
@@ -400,7 +401,7 @@ impl Written {
         self.map[self.end..text].copy_from_slice(&length.to_le_bytes());
         self.map[text..end].copy_from_slice(message);
         self.end = end;
-        // SAFETY: the file begins with a u64, a map begins at a page, and it is written here alone while a batch is run.
+        // SAFETY: the file begins with a u64, a map begins at a page, and only this code writes the number while a batch runs.
         let written = unsafe { AtomicU64::from_ptr(self.map.as_mut_ptr().cast()) };
         written.store(end as u64, Ordering::Release);
         Ok(())
@@ -408,7 +409,7 @@ impl Written {
 
     fn resize(&mut self, length: usize) -> io::Result<()> {
         self.file.set_len(length as u64)?;
-        // SAFETY: as where it is opened.
+        // SAFETY: as for the first map.
         self.map = unsafe { MmapMut::map_mut(&self.file)? };
         Ok(())
     }
@@ -418,7 +419,7 @@ fn notify() -> io::Result<()> {
     io::stderr().write_all(&[NOTICE])
 }
 
-/// A worker whose parent was killed while a job never ends would stay for ever.
+/// Ends the worker once its parent has ended. Otherwise it would stay for ever if its job never ends.
 #[cfg(unix)]
 fn end_with_the_parent() {
     use std::os::unix::process::parent_id;
@@ -441,7 +442,7 @@ mod tests {
     use super::*;
     use crate::runtime::{Execution, Outcome};
 
-    /// What the program understands of what a worker writes, message by message.
+    /// What the program reads from the messages of a worker, message by message.
     fn understood(messages: &[Vec<u8>]) -> Vec<String> {
         let mut exchange = Messages::new().unwrap();
         let mut written = written(&exchange);
@@ -462,7 +463,7 @@ mod tests {
         seen
     }
 
-    /// The answers of an exchange as its worker sees them.
+    /// The answers file of an exchange, on the worker's side.
     fn written(exchange: &Messages) -> Written {
         let path = exchange.folder.path().join(ANSWERS);
         Written::new(File::options().read(true).write(true).open(path).unwrap()).unwrap()

@@ -1,9 +1,10 @@
-//! Tensors put together from elements of others.
+//! Tensors assembled from elements of other tensors.
 
 use super::{ElementType, Elements, Strings, Tensor, TensorError, element_count};
 
 impl Tensor {
-    /// A tensor from elements of tensors of its type, each by the tensor and the element's place in it, in row-major order.
+    /// A tensor from elements of other tensors of its type. Each element is given by a tensor and a place in it; they come in
+    /// row-major order.
     ///
     /// # Errors
     /// If a dim is negative, or the number of elements is not that of the dims.
@@ -34,8 +35,8 @@ impl Tensor {
         Tensor::from_packed(element_type, dims, bytes)
     }
 
-    /// A tensor of other dims whose elements are some of this one's: `place` gives the dimension-wise index of the element in
-    /// this tensor for an index in the new one, which it is handed.
+    /// A tensor of other dims whose elements come from this one. `place` gets an index in the new tensor, and writes the index in
+    /// this tensor to its second argument.
     ///
     /// # Errors
     /// As [`Tensor::assembled`].
@@ -62,7 +63,7 @@ impl Tensor {
     }
 }
 
-/// What a function gives for each index of a tensor of some dims, in row-major order; nothing if they are too many to count.
+/// The results of a function for each index of a tensor with these dims, in row-major order; none if there are too many to count.
 pub fn places<T>(dims: &[i64], mut of: impl FnMut(&[usize]) -> T) -> impl Iterator<Item = T> {
     let sizes: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).collect();
     let mut index = vec![0; sizes.len()];
@@ -80,7 +81,7 @@ pub fn places<T>(dims: &[i64], mut of: impl FnMut(&[usize]) -> T) -> impl Iterat
     })
 }
 
-/// The elements at some places of tensors, of so many bytes each.
+/// The bytes of elements of `SIZE` bytes each, given by their tensors and places.
 fn copied<'a, const SIZE: usize>(elements: impl Iterator<Item = (&'a Tensor, usize)>) -> Vec<u8> {
     let element = |(tensor, place): (&'a Tensor, usize)| match &tensor.elements {
         Elements::Packed(bytes) => *bytes[place * SIZE..].first_chunk::<SIZE>().expect("the tensor has the element"),

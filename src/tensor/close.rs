@@ -1,4 +1,4 @@
-//! Comparison of floating-point results of operators that compute, of which no text promises every bit.
+//! Comparison of floating-point results of operators that compute. No text promises every bit of these results.
 
 use half::{bf16, f16};
 
@@ -7,21 +7,21 @@ use super::{ElementType, Elements, Tensor};
 /// How far an element may be from the expected one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Closeness {
-    /// This part of the expected element,
+    /// The allowed difference as a part of the expected element.
     pub relative: f64,
-    /// and this much besides.
+    /// The allowed difference besides.
     pub absolute: f64,
 }
 
 impl Default for Closeness {
-    /// As much as the backend test runner of the `onnx` package allows.
+    /// The tolerance of the backend test runner of the `onnx` package.
     fn default() -> Closeness {
         Closeness { relative: 1e-3, absolute: 1e-7 }
     }
 }
 
-/// Whether two tensors are of the same type and dims, and hold the same elements or, as far as they are floating-point
-/// numbers of 16 bits or more, close ones. A NaN is close to every NaN, and an infinity to itself.
+/// Whether two tensors have the same type and dims, and the same elements. Floating-point elements of 16 bits or more need only
+/// be close. A NaN is close to every NaN, and an infinity only to itself.
 pub fn are_close(expected: &Tensor, actual: &Tensor, closeness: Closeness) -> bool {
     if expected == actual {
         return true;
@@ -36,10 +36,10 @@ pub fn are_close(expected: &Tensor, actual: &Tensor, closeness: Closeness) -> bo
     })
 }
 
-/// How far two tensors are apart: the largest difference of two elements, as a part of the largest expected one or of 0.1, whichever is
-/// larger: what is near 0 is often the result of a function of larger numbers, as Sigmoid and Softmax are. 0 if they are equal, and
-/// infinite if they are not of the same type and dims, if elements differ that are no floating-point numbers of 16 bits or more, or
-/// if one is not finite and the other is not the same.
+/// The distance of two tensors: the largest difference of two elements, as a part of the largest expected element or of 0.1,
+/// whichever is larger. A result near 0 is often a function of larger numbers, as with Sigmoid and Softmax, hence the bound of
+/// 0.1. The distance is 0 if the tensors are equal. It is infinite if their types or dims differ, if elements differ that are no
+/// floating-point numbers of 16 bits or more, or if one element is not finite and the other is not the same.
 pub fn distance(expected: &Tensor, actual: &Tensor) -> f64 {
     if expected == actual {
         return 0.0;
@@ -62,7 +62,7 @@ pub fn distance(expected: &Tensor, actual: &Tensor) -> f64 {
     furthest / largest
 }
 
-/// How the parts of an element are read, real and imaginary; a number has no imaginary part.
+/// A function that reads the real and the imaginary part of an element; the imaginary part of a real number is 0.
 fn parts(element_type: ElementType) -> Option<fn(u128) -> [f64; 2]> {
     Some(match element_type {
         ElementType::Float16 => |bits| [f16::from_bits(low(bits)).to_f64(), 0.0],
@@ -96,7 +96,7 @@ fn is_close(expected: f64, actual: f64, closeness: Closeness) -> bool {
         || difference.is_finite() && difference <= closeness.absolute + closeness.relative * expected.abs()
 }
 
-/// How far two numbers are apart: infinitely, if one is not finite and the other is not the same.
+/// The difference of two numbers; infinite if one is not finite and the other is not the same.
 #[expect(clippy::float_cmp, reason = "an infinity is close to nothing but itself")]
 fn difference(expected: f64, actual: f64) -> f64 {
     if expected.is_finite() && actual.is_finite() {

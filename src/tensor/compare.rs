@@ -11,7 +11,7 @@ pub enum Difference {
     Dims,
     /// Elements that are not the same.
     Values(Differing),
-    /// Elements that are NaN on both sides, with other bits.
+    /// Elements that are NaN on both sides, with different bits.
     NanPayload(Differing),
 }
 
@@ -73,7 +73,7 @@ fn differing(expected: &Tensor, actual: &Tensor) -> (Option<Differing>, Option<D
             }
         }
         _ => {
-            // Other types: only integers have numbers that can be held against each other.
+            // The types differ: only integers can be compared as numbers.
             if let (Some(a), Some(b)) = (expected.integers(), actual.integers()) {
                 for (i, _) in a.iter().zip(&b).enumerate().filter(|(_, (a, b))| a != b) {
                     note(false, i);

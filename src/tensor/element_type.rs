@@ -40,7 +40,7 @@ pub enum ElementType {
     Uint2,
 }
 
-/// What the bits of an element mean.
+/// The meaning of the bits of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Bool,
@@ -53,7 +53,7 @@ pub enum Class {
     Complex(FloatFormat),
 }
 
-/// The layout of a binary floating-point number of 64 bits at the most; its sign bit, where it has one, is the highest.
+/// The layout of a binary floating-point number of 64 bits at the most. The sign bit, if there is one, is the highest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
     pub mantissa_bits: u32,
@@ -159,7 +159,7 @@ impl ElementType {
         self.row().data_type
     }
 
-    /// The type with this number in `TensorProto.DataType`, if it has one.
+    /// The type with this number in `TensorProto.DataType`, if there is one.
     pub fn from_data_type(number: i32) -> Option<ElementType> {
         Self::ALL.into_iter().find(|t| t.data_type() == number)
     }
@@ -203,7 +203,7 @@ impl ElementType {
         }
     }
 
-    /// The number that these bits are, for integers and booleans.
+    /// The value of these bits, for integers and booleans.
     pub fn integer(self, bits: u128) -> Option<i128> {
         match self.class() {
             Class::Uint | Class::Bool => i128::try_from(bits).ok(),

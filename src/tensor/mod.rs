@@ -1,4 +1,4 @@
-//! Tensors as ONNX defines them: an element type, dims, and elements held as the bits that they are.
+//! Tensors as ONNX defines them: an element type, dims, and elements, which are held as bits.
 //!
 //! Nothing here computes with elements. The operators under test only move them, so equality is equality of bits.
 
@@ -20,7 +20,7 @@ pub use compare::{Difference, differences};
 pub use element_type::{Class, ElementType, FloatFormat, NanCodes, TypedField, mask};
 pub use strings::Strings;
 
-/// A tensor. Its dims are never negative, and it holds exactly as many elements as they multiply to.
+/// A tensor. Its dims are never negative, and the number of its elements is their product.
 ///
 /// The elements are shared: a tensor with the same elements and other dims costs no copy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ pub enum Elements {
     Strings(Strings),
 }
 
-/// A tensor on its way to or from another process; what comes in is checked.
+/// A tensor as it is sent between processes. A received tensor is checked.
 #[derive(Serialize, Deserialize)]
 struct Parts<'a> {
     element_type: ElementType,
@@ -88,7 +88,7 @@ pub enum TensorError {
     Bool { index: usize },
 }
 
-/// Dims that hold so many elements, or more than can be counted, were given another number of them.
+/// The error for dims that were given a wrong number of elements. `expected` is `None` if they hold more than can be counted.
 fn miscounted(
     element_type: ElementType,
     dims: Vec<i64>,
@@ -99,7 +99,7 @@ fn miscounted(
     TensorError::Count { element_type, dims, expected, found }
 }
 
-/// The exact product, or `None` when it passes the range of an i128. A zero anywhere makes it 0, however large the rest.
+/// The exact product, or `None` if it exceeds the range of an i128. If a factor is 0, it is 0, however large the rest.
 pub fn product(factors: impl IntoIterator<Item = i64>) -> Option<i128> {
     let mut result = Some(1_i128);
     for factor in factors {
@@ -120,9 +120,8 @@ impl Tensor {
     /// A tensor from elements packed as in `raw_data`. Padding bits of the last byte are cleared.
     ///
     /// # Errors
-    /// If a dim is negative, the type is string, the bytes are not exactly those of the dims' elements, or one of them is a
-    /// bool other than 0 and 1: what is fed to a runtime must be a value of its type, and a byte of 2 is no `bool` in Rust
-    /// or C++.
+    /// If a dim is negative, the type is string, the number of bytes does not fit the dims, or a bool is neither 0 nor 1: a feed
+    /// must be a value of its type, and a byte of 2 is no `bool` in Rust or C++.
     pub fn from_packed(
         element_type: ElementType,
         dims: Vec<i64>,
@@ -152,14 +151,14 @@ impl Tensor {
         Ok(Tensor { element_type, dims, elements: Elements::Packed(bytes) })
     }
 
-    /// Whether another tensor has the same type and the same elements, in whatever dims. Of types under 8 bits fewer elements
-    /// may be as many bytes.
+    /// Whether another tensor has the same type and elements, whatever its dims. The number of elements is compared too: for
+    /// types under 8 bits, different numbers of elements may take as many bytes.
     pub fn has_elements_of(&self, other: &Tensor) -> bool {
         let of = |tensor: &Tensor| (tensor.element_type, product(tensor.dims.iter().copied()));
         of(self) == of(other) && self.elements == other.elements
     }
 
-    /// Holds its elements together with a tensor that has the same ones.
+    /// Shares its elements with another tensor that has the same ones.
     pub fn share_with(&mut self, other: &Tensor) {
         if self.elements == other.elements {
             self.elements = other.elements.clone();
@@ -179,7 +178,7 @@ impl Tensor {
         Ok(Tensor { element_type: ElementType::String, dims, elements: Elements::Strings(strings) })
     }
 
-    /// A tensor from the bits of each element; only the lowest [`ElementType::bits`] of each count, but of a bool all.
+    /// A tensor from the bits of each element. Only the lowest [`ElementType::bits`] bits count; for a bool, all count.
     ///
     /// # Errors
     /// As [`Tensor::from_packed`].
@@ -201,19 +200,19 @@ impl Tensor {
         Tensor::from_packed(element_type, dims, bytes)
     }
 
-    /// A rank-1 int64 tensor: what Shape answers, and what Reshape takes as its shape.
+    /// A rank-1 int64 tensor, such as the output of Shape or the target shape of Reshape.
     pub fn vector(values: &[i64]) -> Tensor {
         let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let len = i64::try_from(values.len()).unwrap_or(i64::MAX);
         Tensor { element_type: ElementType::Int64, dims: vec![len], elements: Elements::Packed(bytes.into()) }
     }
 
-    /// A rank-0 int64 tensor: what Size answers.
+    /// A rank-0 int64 tensor, such as the output of Size.
     pub fn scalar(value: i64) -> Tensor {
         Tensor { dims: Vec::new(), ..Tensor::vector(&[value]) }
     }
 
-    /// The zero of a type, of rank 0: of floats the positive one, of strings the empty one.
+    /// The zero of a type, of rank 0: positive zero for floats, the empty string for strings.
     pub fn zero(element_type: ElementType) -> Tensor {
         let zero = match element_type {
             ElementType::String => Tensor::from_strings(vec![], [""].into_iter().collect()),
@@ -260,7 +259,7 @@ impl Tensor {
         self.dims.contains(&0)
     }
 
-    /// The bits of element `index` of a tensor that is not of strings; padding and other elements are not in it.
+    /// The bits of element `index`, without padding and other elements. The tensor must not be one of strings.
     ///
     /// # Panics
     /// If there is no such element, or it is a string.
@@ -299,13 +298,13 @@ impl Tensor {
     }
 }
 
-/// Elements of so many bytes each.
+/// The bytes of elements of `SIZE` bytes each.
 fn whole_bytes<const SIZE: usize>(elements: impl IntoIterator<Item = u128>) -> Vec<u8> {
     let low = |bits: u128| *bits.to_le_bytes().first_chunk::<SIZE>().expect("no element is larger");
     elements.into_iter().map(low).collect::<Vec<_>>().into_flattened()
 }
 
-/// Elements of less than a byte each. A string has no width, and no bytes either: [`Tensor::from_packed`] says so.
+/// The bytes of elements of less than a byte each. Strings have no width and no bytes; [`Tensor::from_packed`] reports them.
 fn shared_bytes(width: u32, elements: impl IntoIterator<Item = u128>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let per_byte = 8_u32.checked_div(width).unwrap_or(1);

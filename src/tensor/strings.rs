@@ -3,17 +3,17 @@
 use std::ops::Index;
 use std::sync::Arc;
 
-/// The elements of a tensor of strings. They are bytes: ONNX says UTF-8, but what a runtime answers may be anything.
+/// The elements of a tensor of strings. They are bytes: ONNX says UTF-8, but a runtime may answer with any bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Strings {
     bytes: Arc<[u8]>,
-    /// Where each of them ends, which is where the next begins.
+    /// Where each string ends and the next one begins.
     ends: Arc<[usize]>,
 }
 
 impl Strings {
-    /// Strings from all their bytes, and where each of them ends; `None` if there are not as many bytes, or an end comes
-    /// before the one before it.
+    /// Strings from all their bytes, and where each of them ends. `None` if the last end is not the number of bytes, or an end is
+    /// less than the one before it.
     pub fn from_parts(bytes: &[u8], ends: &[usize]) -> Option<Strings> {
         let is_whole = ends.is_sorted() && ends.last().copied().unwrap_or(0) == bytes.len();
         is_whole.then(|| Strings { bytes: bytes.into(), ends: ends.into() })

@@ -2,52 +2,52 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One way in which a runtime is wrong. Declared from the most severe to the least. Its name in output is that of the variant,
-/// such as `wrong-value`.
+/// One way in which a runtime is wrong. The variants go from the most severe to the least. The name in output is that of the
+/// variant, such as `wrong-value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[derive(strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Discrepancy {
     /// Its process ended.
     Crash,
-    /// It gave no answer within the time limit, or took more memory than it may: which of the two comes first depends on the
+    /// It gave no answer within the time limit, or exceeded the memory limit. Which limit it reaches first depends on the
     /// machine.
     Exhaustion,
-    /// Its process answered something that cannot be read.
+    /// The answer of its process cannot be read.
     Garbage,
     /// It panicked.
     Panic,
-    /// It gave another number of outputs than the operator has.
+    /// It gave another number of outputs than expected.
     WrongCount,
-    /// The elements are other ones.
+    /// The elements are wrong.
     WrongValue,
-    /// The dims are other ones, of the right rank.
+    /// The dims are wrong, and the rank is right.
     WrongDims,
     WrongRank,
     WrongType,
-    /// It does what the case asks for with every number cut to 32 bits.
+    /// Its result is right for the case with every number cut to 32 bits.
     Truncates,
-    /// What it declared at load contradicts what it gave at run.
+    /// Its declaration at load contradicts its output at run.
     Undeclared,
     /// It rewrites a valid model to one that the checker of ONNX refuses.
     InvalidModel,
-    /// It rewrites a model to one that cannot be used as the one before: an input is gone, or its dims are others.
+    /// It rewrites a model to one with another interface: for example, an input is gone or has other dims.
     ChangedInterface,
     /// It refuses a model that is valid.
     RefusesValid,
-    /// Two configurations of it do not do the same, where either alone would be acceptable.
+    /// Two of its configurations have different outcomes. Each outcome alone would be acceptable.
     ConfigurationsDisagree,
-    /// It does not do the same when the operands are wired otherwise, where either alone would be acceptable.
+    /// Its outcome differs if the operands are wired otherwise. Each outcome alone would be acceptable.
     WiringsDisagree,
-    /// It does not do the same at a neighbouring opset that changed only types, where either alone would be acceptable.
+    /// Its outcome differs at a neighbouring opset that changed only types. Each outcome alone would be acceptable.
     OpsetsDisagree,
-    /// It answers what it must refuse.
+    /// It answers a case that it must refuse.
     AcceptsInvalid,
-    /// It answers what it must refuse, with the answer that a later version or an obvious reading gives.
+    /// It answers a case that it must refuse, with the answer of a later version or of an obvious reading.
     AcceptsLeniently,
 }
 
-/// How bad a discrepancy is, the worst first. Its names are those of the command line too.
+/// The severity of a discrepancy, the worst first. The command line uses the same names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[derive(strum::Display, strum::EnumMessage, strum::EnumString, strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -64,7 +64,7 @@ pub enum Severity {
 }
 
 impl Discrepancy {
-    /// How bad it is, and what is wrong, after the name of the runtime.
+    /// The severity, and the description to follow the name of the runtime.
     const fn row(self) -> (Severity, &'static str) {
         use Discrepancy::*;
         match self {
@@ -102,13 +102,13 @@ impl Discrepancy {
         self.row().0
     }
 
-    /// What is wrong, after the name of the runtime.
+    /// The description, to follow the name of the runtime.
     pub const fn sentence(self) -> &'static str {
         self.row().1
     }
 }
 
-/// All that is wrong, after the name of the runtime.
+/// The descriptions of discrepancies, to follow the name of the runtime.
 pub fn sentences(discrepancies: &[Discrepancy]) -> String {
     discrepancies.iter().map(|discrepancy| discrepancy.sentence()).collect::<Vec<_>>().join(" and ")
 }

@@ -1,4 +1,4 @@
-//! What a runtime did wrong in a case, in words that tell one defect from another.
+//! Mismatches, in words that tell one defect from another.
 
 use std::fmt;
 
@@ -9,26 +9,26 @@ use crate::operator::{self, ANY, OperatorName, Rule};
 use crate::runtime::{Execution, Gap, NativeType, Outcome, Output, Reason, RuntimeId, Stage};
 use crate::text::gist;
 
-/// What one kind of runtime did wrong in one case, in neutral terms and without the case's values.
+/// One way in which the result of a runtime on a case is wrong, in neutral terms and without the values of the case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Mismatch {
     /// The most severe first, so that mismatches sort by severity.
     pub discrepancies: Vec<Discrepancy>,
     #[serde(deserialize_with = "operator::read_name")]
     pub operator: OperatorName,
-    /// The runtime, in whichever configuration: [`RuntimeId::release`].
+    /// The runtime in any configuration: [`RuntimeId::release`].
     pub runtime: String,
-    /// The rule that is at stake, where the verdict is about one: what was answered though it breaks the rule, or what the
-    /// rule leaves open. A wrong answer or a panic is the same defect whatever else is special about its case.
+    /// The rule that the verdict is about, if there is one: the case breaks it and was answered, or the rule leaves the case
+    /// unspecified. A wrong answer or a panic is the same defect whatever else is special about the case.
     pub rule: Option<Rule>,
-    /// What the runtime said, as far as that is known: where and why it failed, or the wrong type that it gave.
+    /// The reaction of the runtime, as far as it is known: where and why it failed, or the wrong type of its output.
     pub reaction: String,
 }
 
 impl Mismatch {
-    /// The mismatches that a runtime's discrepancies on a case are. What is a defect of its own whatever else is wrong is a
-    /// mismatch of its own: that it truncates, that it hands its answer over in a type that ONNX does not have, and what is wrong with
-    /// a model that it rewrites, whatever that gives.
+    /// The mismatches for a runtime's discrepancies on a case. Some discrepancies are a defect of their own whatever else is
+    /// wrong, so each of them is a separate mismatch: truncation, an output in a type that ONNX does not have, and a fault of a
+    /// rewritten model.
     pub fn all(
         operator: OperatorName,
         rule: Option<Rule>,
@@ -59,14 +59,14 @@ impl Mismatch {
     ) -> Mismatch {
         let outcome = &execution.outcome;
         let reaction = match outcome {
-            // Where a runtime only disagrees with itself, which of the two refuses says nothing: it is one mismatch. Nor
-            // does it matter what a truncated case asks for.
+            // If a runtime only disagrees with itself, it does not matter which side refuses: it is one mismatch. Nor does the
+            // outcome of a truncated case matter.
             _ if discrepancies.iter().all(|d| d.severity() == Severity::Disagrees || *d == Discrepancy::Truncates) => {
                 String::new()
             }
             _ if let Some(words) = execution.rewriting_words(discrepancies[0]) => gist(words),
             Outcome::Answer(outputs) if discrepancies.contains(&Discrepancy::WrongType) => {
-                // Of several outputs, the one in a type of the runtime's own.
+                // Of several outputs, take the one in a type of the runtime's own.
                 let wrong = outputs.iter().find(|output| output.is_native()).or(outputs.first());
                 let given = wrong.map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
                 given.unwrap_or_default().to_owned()
@@ -79,36 +79,36 @@ impl Mismatch {
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
     }
 
-    /// Whether another is this one: the same, or that of any operator.
+    /// Whether `other` is this mismatch. The operator does not matter if this mismatch is about any operator.
     pub fn is_that_of(&self, other: &Mismatch) -> bool {
         self.concerns(other.operator)
             && (&self.runtime, &self.discrepancies, self.rule) == (&other.runtime, &other.discrepancies, other.rule)
             && self.reaction == other.reaction
     }
 
-    /// Whether it is about an operator, or about any.
+    /// Whether this mismatch is about the operator, or about any operator.
     pub fn concerns(&self, operator: OperatorName) -> bool {
         self.operator == operator || self.operator == ANY
     }
 
-    /// Whether it may be the same defect in a smaller part of a graph: there the name of the operator says nothing, nor how an
-    /// answer is wrong.
+    /// Whether `other` may be the same defect in a smaller part of a graph. The operator does not matter there, nor the way in
+    /// which an answer is wrong.
     pub fn is_like(&self, other: &Mismatch) -> bool {
         let is_wrong = self.severity() == Severity::WrongAnswer && !self.is_native() && !other.is_native();
         (&self.runtime, self.severity(), self.rule) == (&other.runtime, other.severity(), other.rule)
             && (is_wrong || self.reaction == other.reaction)
     }
 
-    /// Whether this, in a node alone, may be what another is that shows in a graph: the same; a valid node that is refused, in
-    /// whatever words; or what is answered wrongly, which in a graph may be answered, refused or end in a panic.
+    /// Whether this mismatch, of a node alone, may be the cause of `other`, which shows in a graph. It may if both are alike, or
+    /// if both refuse something valid for whatever reason. A wrong answer may also lead to a refusal, a panic or another answer.
     pub fn may_cause(&self, other: &Mismatch) -> bool {
         use Severity::{AcceptsInvalid, Disagrees, Lenient, Panic, RefusesValid, WrongAnswer};
         let may_follow: &[Severity] = match self.severity() {
             WrongAnswer if !self.is_native() => &[Panic, WrongAnswer, RefusesValid, Disagrees, AcceptsInvalid, Lenient],
             RefusesValid => &[RefusesValid],
-            // What is accepted there breaks the rule of the graph.
+            // The node is accepted although it breaks the rule of the graph.
             AcceptsInvalid | Lenient if self.rule == other.rule => &[AcceptsInvalid, Lenient],
-            // In a graph that may be refused anyway: one that is valid has no such node.
+            // A graph with such a node may be refused anyway, since a valid graph has none.
             AcceptsInvalid | Lenient => &[WrongAnswer],
             _ => &[],
         };
@@ -116,7 +116,7 @@ impl Mismatch {
             || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
-    /// Whether a case that shows it takes a process, or as long as a job may take.
+    /// Whether a case with this mismatch costs a process, or as much time as a job may take.
     pub fn is_costly(&self) -> bool {
         self.severity() == Severity::Crash
     }
@@ -131,7 +131,7 @@ impl Mismatch {
         self.reaction == NativeType::TDim.name()
     }
 
-    /// The name of the runtime, at whichever version.
+    /// The name of the runtime, without the version.
     pub fn runtime_name(&self) -> &str {
         self.runtime.split('@').next().unwrap_or("")
     }
@@ -152,13 +152,13 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Whether it matters which rule a case breaks or leaves open. A wrong answer or a panic is the same defect whatever else is
-/// special about its case.
+/// Whether it matters which rule a case breaks or which rule leaves it unspecified. A wrong answer or a panic is the same defect
+/// whatever else is special about the case.
 pub fn is_about_the_rule(discrepancies: &[Discrepancy]) -> bool {
     discrepancies.iter().any(|discrepancy| discrepancy.severity() >= Severity::Disagrees)
 }
 
-/// A panic's message up to its first colon, without what differs from case to case: numbers, and what is in brackets.
+/// A panic's message up to its first colon, without numbers and text in brackets, which differ from case to case.
 fn without_numbers(message: &str) -> String {
     let mut depth = 0_u32;
     let mut outside = String::new();
@@ -175,7 +175,7 @@ fn without_numbers(message: &str) -> String {
     outside.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a failed outcome says, in words that are the same for every runtime; empty for an answer.
+/// The description of a failed outcome, the same for every runtime; empty for an answer.
 pub fn reaction(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Answer(_) => "",
@@ -206,7 +206,7 @@ pub fn reaction(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// What a gap is, after the name of the runtime.
+/// The description of a gap, to follow the name of the runtime.
 pub fn lack(gap: Gap) -> &'static str {
     match gap {
         Gap::Kernel => "has no kernel",

@@ -1,4 +1,4 @@
-//! What the specification demands, held against what the runtimes did.
+//! Judges the results of runtimes by the expectation of the specification.
 //!
 //! One defect never hides another: a judgement lists every discrepancy that it sees.
 
@@ -16,11 +16,11 @@ use crate::operator::{Answer, Expectation, Rule};
 use crate::runtime::{Execution, Gap, Outcome, Output, Reason, Rewriting, RuntimeId};
 use crate::tensor::{Difference, Tensor, differences};
 
-/// What is thought of one runtime on one case.
+/// The judgement of one runtime on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     Agrees,
-    /// Not what the texts lean to, or not covered by them, but no bug.
+    /// The texts lean to another outcome, or do not cover this one, but it is no bug.
     Tolerated(Tolerance),
     /// A gap, not a bug.
     Unsupported(Gap),
@@ -31,7 +31,7 @@ pub enum Judgement {
 /// Why an outcome is tolerated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tolerance {
-    /// The rule leaves room for it.
+    /// The rule leaves room for the outcome.
     Rule(Rule),
     /// Only the payload of a NaN was changed, which no text forbids.
     NanPayload,
@@ -42,7 +42,7 @@ pub enum Tolerance {
 }
 
 impl Tolerance {
-    /// The rule that leaves room, or what else it is.
+    /// The id of the rule, or the name of the other reason.
     pub const fn id(self) -> &'static str {
         match self {
             Tolerance::Rule(rule) => rule.id(),
@@ -63,7 +63,7 @@ impl Tolerance {
     }
 }
 
-/// Judges every runtime on a case of so many nodes, in order.
+/// Judges every runtime on a case with this number of nodes, in order.
 pub fn judge(expectation: &Expectation, nodes: usize, results: &[(&RuntimeId, &Execution)]) -> Vec<Judgement> {
     let mut judgements: Vec<Judgement> =
         results.iter().map(|(_, execution)| judge_one(expectation, execution)).collect();
@@ -71,15 +71,16 @@ pub fn judge(expectation: &Expectation, nodes: usize, results: &[(&RuntimeId, &E
     judgements
 }
 
-/// Judges configurations of one runtime that do not do the same, where each alone is acceptable: elsewhere one of them is
-/// wrong, which says more. The judgements are those of each alone, and come to be those of all.
+/// Judges whether configurations of one release disagree although each outcome alone is acceptable. If one of them is wrong
+/// alone, that says more, and nothing is changed. `judgements` holds the judgement of each runtime alone, and then of all
+/// together.
 pub fn compare_configurations<'a>(
     expectation: &Expectation,
     nodes: usize,
     results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
     judgements: &mut [Judgement],
 ) {
-    // All that agree with the specification do the same.
+    // Outcomes that agree with the specification are all the same.
     let has_room = judgements.iter().any(|judgement| matches!(judgement, Judgement::Tolerated(_)));
     if !has_room || expectation.is_resource_limit() || is_invalid_graph(expectation) || is_left_to_all(expectation) {
         return;
@@ -98,8 +99,8 @@ pub fn compare_configurations<'a>(
 }
 
 /// Tolerates answers to a graph whose invalid node gives no graph output. An optimization may remove that node, and no text says
-/// that a runtime must look for errors in what it need not compute. So an answer is tolerated if another configuration of the
-/// same release refuses the model, which shows that the rule is checked, or has no kernel for the node.
+/// that a runtime must look for errors in a node that it need not compute. So an answer is tolerated if another configuration of
+/// the same release refuses the model, which shows that the rule is checked, or has no kernel for the node.
 pub fn tolerate_removed_nodes<'a>(
     results: impl Iterator<Item = (&'a RuntimeId, &'a Execution)>,
     judgements: &mut [Judgement],
@@ -119,19 +120,19 @@ pub fn tolerate_removed_nodes<'a>(
     }
 }
 
-/// Whether nothing is said of the answer, so that a runtime may give one here and another there.
+/// Whether any answer is tolerated, so that configurations of a runtime may differ.
 fn is_left_to_all(expectation: &Expectation) -> bool {
     matches!(expectation, Expectation::Unspecified { tolerated, .. } if tolerated.contains(&Answer::Any))
 }
 
-/// Whether the room that is left is for a model that is not valid around the node. To refuse it is right at any stage and in
-/// any configuration, for whatever reason.
+/// Whether the outcome is left open because the graph around the node is invalid. A refusal is then right at any stage, in any
+/// configuration and for any reason.
 fn is_invalid_graph(expectation: &Expectation) -> bool {
     expectation.rule().is_some_and(Rule::is_on_the_graph)
 }
 
-/// Whether two outcomes of one runtime that are both acceptable show that it disagrees with itself. In a graph a refusal says
-/// nothing: it may be that of another node, or of one that an optimization removes.
+/// Whether two acceptable outcomes of one runtime show that it disagrees with itself. In a graph, a refusal proves nothing: it
+/// may concern another node, or a node that an optimization removes.
 pub fn differ(nodes: usize, a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Answer(a), Outcome::Answer(b)) => !agree(a, b),
@@ -139,7 +140,7 @@ pub fn differ(nodes: usize, a: &Outcome, b: &Outcome) -> bool {
     }
 }
 
-/// Whether two outcomes are the same answer, or both a refusal of whatever kind.
+/// Whether two outcomes are the same answer, or both are no answer.
 pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Answer(a), Outcome::Answer(b)) => a == b,
@@ -147,7 +148,7 @@ pub fn same_reaction(a: &Outcome, b: &Outcome) -> bool {
     }
 }
 
-/// Whether two answers are the same, but for the payload of a NaN.
+/// Whether two answers are the same, apart from the payload of a NaN.
 pub fn agree(a: &[Output], b: &[Output]) -> bool {
     let is_payload = |difference: Difference| matches!(difference, Difference::NanPayload(_));
     let same = |(a, b): (&Output, &Output)| {
@@ -156,7 +157,7 @@ pub fn agree(a: &[Output], b: &[Output]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(same)
 }
 
-/// Judges one runtime by itself.
+/// Judges one runtime alone.
 pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement {
     let judgement = judge_outcome(expectation, execution);
     match &execution.rewriting {
@@ -165,8 +166,9 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
     }
 }
 
-/// Judges a model that was rewritten, once it is judged what onnxruntime does with it. What onnxruntime does wrong with the model
-/// before is no fault of the rewriter, and what a model does that is not valid, or is used otherwise, needs no second name.
+/// Judges a rewriter. `judgement` is that of onnxruntime on the rewritten model. If onnxruntime does the same with the original
+/// model, the rewriter is not at fault. If the rewritten model is invalid or its interface has changed, a refusal of it is not
+/// reported as well.
 fn judge_rewriting(expectation: &Expectation, judgement: Judgement, rewriting: &Rewriting) -> Judgement {
     let mut found = match &judgement {
         Judgement::Wrong(found) if !rewriting.is_as_before => found.clone(),
@@ -195,7 +197,7 @@ fn judge_rewriting(expectation: &Expectation, judgement: Judgement, rewriting: &
 fn judge_outcome(expectation: &Expectation, execution: &Execution) -> Judgement {
     match &execution.outcome {
         Outcome::Crashed { .. } => Judgement::Wrong(vec![Discrepancy::Crash]),
-        // Some machine may have the time and the memory for it.
+        // Another machine may have enough time and memory.
         Outcome::TimedOut | Outcome::OutOfMemory if expectation.is_beyond_judging() => {
             Judgement::Tolerated(Tolerance::Rule(Rule::VAST_ANSWER))
         }
@@ -205,7 +207,7 @@ fn judge_outcome(expectation: &Expectation, execution: &Execution) -> Judgement 
         Outcome::Unsupported(gap) => Judgement::Unsupported(*gap),
         Outcome::Refused { .. } | Outcome::Unclassified { .. } => match expectation {
             Expectation::Reject { .. } => Judgement::Agrees,
-            // A failure that has nothing to do with what is left open is no way to deal with it.
+            // A failure that has nothing to do with the unspecified point is not a tolerated refusal.
             Expectation::Unspecified { rule, tolerated }
                 if tolerated.contains(&Answer::Refusal)
                     && (is_invalid_graph(expectation) || !is_beside_the_point(&execution.outcome)) =>
@@ -232,8 +234,8 @@ fn judge_outcome(expectation: &Expectation, execution: &Execution) -> Judgement 
     }
 }
 
-/// Whether a refusal cannot be meant: the contents of a tensor are always well-formed, and what is accepted before it is
-/// optimized is not refused for what it asks.
+/// Whether a refusal cannot concern the call: the contents of a tensor are always well-formed, and a model that is accepted
+/// before its optimization is not refused for what it demands.
 fn is_beside_the_point(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Refused { reason: Reason::Data | Reason::Optimization, .. })
 }
@@ -251,7 +253,7 @@ fn judge_answer(expectation: &Expectation, outputs: &[Output]) -> (Vec<Discrepan
                 Answer::Any => Some(vec![]),
                 Answer::Refusal => None,
             });
-            // Of the tolerated answers the nearest is the one that was meant.
+            // The nearest of the tolerated answers is taken for the intended one.
             match answers.min_by_key(Vec::len) {
                 Some(found) => (found, Some(Tolerance::Rule(*rule))),
                 None => (vec![Discrepancy::AcceptsInvalid], None),
@@ -284,7 +286,7 @@ fn compare(expected: &[Tensor], outputs: &[Output]) -> (Vec<Discrepancy>, Option
 }
 
 impl Execution {
-    /// What is said of the model that a rewriter gave, where that is what is wrong.
+    /// The description of a fault of the rewritten model, if the discrepancy is one.
     fn rewriting_words(&self, found: Discrepancy) -> Option<&str> {
         let rewriting = self.rewriting.as_ref()?;
         match found {
@@ -294,7 +296,7 @@ impl Execution {
         }
     }
 
-    /// The place of the first output for which something else was declared. Leaving something open contradicts nothing.
+    /// The place of the first output that contradicts its declaration. A type, rank or dim that is left open contradicts nothing.
     pub fn undeclared_output(&self) -> Option<usize> {
         let (Some(declared), Outcome::Answer(outputs)) = (&self.declared, &self.outcome) else { return None };
         declared.iter().zip(outputs).position(|(declaration, output)| {
@@ -310,11 +312,11 @@ impl Execution {
     }
 }
 
-/// Equal outcomes, with the runtimes that had them. Out of time and out of memory count as equal.
+/// A class of equal outcomes, with its runtimes. A timeout and running out of memory count as equal.
 #[derive(Debug)]
 pub struct OutcomeClass<'a> {
     pub outcome: &'a Outcome,
-    /// The words of the first runtime; empty after an answer.
+    /// The message of the first runtime; empty after an answer.
     pub message: &'a str,
     /// Indices into the results.
     pub members: Vec<usize>,

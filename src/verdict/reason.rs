@@ -1,20 +1,20 @@
-//! Whether a runtime refuses for the rule that a case breaks, as far as its words tell.
+//! Whether a runtime refuses a case because of the rule that the case breaks, as far as its message says.
 
 use crate::operator::Rule;
 use crate::runtime::{Outcome, Reason};
 
-/// How the reason of a refusal stands to the rule that the case breaks.
+/// Whether the reason of a refusal fits the rule that the case breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// It may well be that rule.
+    /// The reason fits the rule.
     Fits,
-    /// It is another one: the refusal is right, and does not show that the rule is checked.
+    /// The reason is another one. The refusal is right, but does not show that the runtime checks the rule.
     Other,
-    /// The runtime does not say, or in words that no table knows.
+    /// The runtime gives no reason, or its message is in no table.
     Unstated,
 }
 
-/// How the reason of a failure stands to a rule; nothing if it is no refusal.
+/// Whether the reason of a refusal fits a rule; `None` if the outcome is no refusal.
 pub fn fit(rule: Rule, outcome: &Outcome) -> Option<Fit> {
     match outcome {
         Outcome::Refused { reason: Reason::Unstated, .. } | Outcome::Unclassified { .. } => Some(Fit::Unstated),

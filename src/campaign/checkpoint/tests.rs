@@ -1,4 +1,4 @@
-//! Checkpoints as they are written, as they are read again, and damaged in every way.
+//! Checkpoints that are written, read again, and damaged in every way.
 
 use super::*;
 use crate::campaign::tests::options;
@@ -16,7 +16,7 @@ fn header() -> Header {
     Header::new((serde_json::json!({ "seed": 7 }), Shard::WHOLE), ids, "none".to_owned(), vec![], false)
 }
 
-/// A campaign of so many cases with a runtime that lies.
+/// A campaign of this many cases with a runtime that has faults.
 fn campaign(checkpoint: Option<&mut Checkpoint>, cases: u64) -> Statistics {
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = options(&source, Some(cases), 2);
@@ -126,7 +126,7 @@ fn damage_is_said_and_nothing_is_overwritten() {
         Ok(())
     })
     .budget_ms(500);
-    // What has the right checksum, but is no campaign.
+    // The checksum is right, but the contents are no campaign.
     let nonsense = r#"[{"header":7}]"#;
     let text = format!("{}{}{}{nonsense}}}\n", HEAD.0, sha256(nonsense.as_bytes()), HEAD.1);
     assert_damaged(text.as_bytes());

@@ -1,4 +1,4 @@
-//! The boundaries of the edge cases of each operator, each held to be reached by what is drawn.
+//! The boundary cases of each operator. A test checks that the generator reaches each of them.
 //!
 //! Those of Shape, Flatten, Reshape and Size are in `tests`, with the boundaries that all operators have.
 
@@ -10,9 +10,9 @@ use crate::operator::{AttributeValue, Expectation, OPERATORS, Rule};
 use crate::tensor::{ElementType, Tensor};
 
 const SEED: u64 = 7;
-/// Cases of each operator.
+/// The number of cases of each operator.
 const CASES: u64 = 40_000;
-/// So often is each boundary reached at least.
+/// How often each boundary must be reached at least.
 const LEAST: u32 = 5;
 
 const MIN: i64 = i64::MIN;
@@ -59,7 +59,7 @@ impl Seen {
         self.call.data().is_some_and(|data| data.element_type == element_type)
     }
 
-    /// The numbers of an attribute or input; none if it is not given.
+    /// The numbers of an attribute or input; empty if it is not given.
     fn numbers(&self, name: &str) -> Vec<i64> {
         self.call.numbers_of(name).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Seen {
         }
     }
 
-    /// Whether a number is past 32 bits, and one that holds once it is cut to them.
+    /// Whether a number does not fit in 32 bits, and meets the condition after it is cut to 32 bits.
     fn is_cut(&self, name: &str, holds: impl Fn(i64) -> bool) -> bool {
         #[expect(clippy::cast_possible_truncation, reason = "this is what a runtime that truncates does")]
         self.any(name, |number| i32::try_from(number).is_err() && holds(i64::from(number as i32)))
@@ -94,7 +94,7 @@ impl Seen {
         self.call.numbers_of("axes").unwrap_or_else(|| (0..self.rank()).collect())
     }
 
-    /// Each number of a list with the size of the axis that it is for, where axes are given or are all of them.
+    /// Each number of a list with the size of its axis. The axes are the given ones, or else all.
     fn with_sizes(&self, name: &str) -> Vec<(i64, i64)> {
         self.numbers(name)
             .into_iter()
@@ -114,7 +114,7 @@ impl Seen {
         self.size_at(self.numbers("axis").first().copied().unwrap_or(0))
     }
 
-    /// Whether one of the indices along the axis stands so to the size there.
+    /// Whether an index and the size of the axis meet a condition.
     fn index(&self, holds: impl Fn(i64, i64) -> bool) -> bool {
         self.size_at_axis().is_some_and(|size| self.any("indices", |index| holds(index, size)))
     }
@@ -130,14 +130,14 @@ impl Seen {
         axes.iter().enumerate().filter_map(pair).collect()
     }
 
-    /// Whether the pads of an axis stand so to its size, in a mode.
+    /// Whether the pads of an axis and its size meet a condition, in this mode.
     fn pads_of(&self, mode: &str, holds: impl Fn(i64, i64, i64) -> bool) -> bool {
         let own = if self.text("mode").is_empty() { "constant" } else { self.text("mode") };
         own == mode && self.pads().into_iter().any(|(before, behind, size)| holds(before, behind, size))
     }
 }
 
-/// A boundary of an operator: whether a case is at it.
+/// A boundary: the operator, a description, and a test whether a case is at the boundary.
 type Boundary = (&'static str, &'static str, fn(&Seen) -> bool);
 
 const BOUNDARIES: &[Boundary] = &[
@@ -478,7 +478,7 @@ const BOUNDARIES: &[Boundary] = &[
 ];
 
 impl Seen {
-    /// The sizes of the axes that are named.
+    /// The sizes of the axes in `axes`.
     fn with_axes(&self) -> impl Iterator<Item = i64> {
         self.with_sizes("axes").into_iter().map(|(_, size)| size)
     }
@@ -492,7 +492,7 @@ impl Seen {
         self.has("shape") && holds(&self.numbers("shape"), self.dims())
     }
 
-    /// Whether a dim of the data and the size in the shape that it faces stand so to each other.
+    /// Whether a dim of the data and the size at its place in the shape meet a condition. The places count from the back.
     fn facing(&self, holds: impl Fn(i64, i64) -> bool) -> bool {
         let shape = self.numbers("shape");
         self.dims().iter().rev().zip(shape.iter().rev()).any(|(&dim, &size)| holds(dim, size))
@@ -505,7 +505,7 @@ impl Seen {
         }
     }
 
-    /// Whether the last of several parts and the first stand so to each other.
+    /// Whether the lengths of the last part and of the first part meet a condition.
     fn last_part(&self, holds: impl Fn(i64, i64) -> bool) -> bool {
         let lengths: Vec<i64> = self.outputs().iter().filter_map(|part| self.length_of(part)).collect();
         self.is_valid() && lengths.len() > 1 && holds(lengths[lengths.len() - 1], lengths[0])
@@ -518,7 +518,7 @@ impl Seen {
         part.dims().get(usize::try_from(axis).ok()?).copied()
     }
 
-    /// Whether the lengths of a Split add up to so many more than the size.
+    /// Whether the sum of the lengths of a Split exceeds the size by `off`.
     fn sum_is_off_by(&self, off: i64) -> bool {
         let sum = self.numbers("split").into_iter().map(i128::from).sum::<i128>();
         self.size_at_axis().is_some_and(|size| sum == i128::from(size) + i128::from(off))
@@ -529,7 +529,7 @@ impl Seen {
         self.size_at_axis() == Some(sum)
     }
 
-    /// Whether a number of a list and the size of its axis stand so to each other.
+    /// Whether a number of a list and the size of its axis meet a condition.
     fn bound(&self, name: &str, holds: impl Fn(i64, i64) -> bool) -> bool {
         self.with_sizes(name).into_iter().any(|(number, size)| holds(number, size))
     }
@@ -549,7 +549,7 @@ impl Seen {
         (0..data.len()).any(|place| data.element_bits(place) == bits)
     }
 
-    /// Whether int64 becomes int32.
+    /// Whether the call casts int64 to int32.
     fn narrows(&self) -> bool {
         self.is(ElementType::Int64) && self.outputs().iter().all(|output| output.element_type() == ElementType::Int32)
     }
@@ -596,7 +596,7 @@ fn every_boundary_of_every_operator_is_reached() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Those of the other four stand in `tests`.
+/// The boundaries of the other four operators are in `tests`.
 #[test]
 fn each_operator_has_boundaries() {
     let others = ["Shape", "Flatten", "Reshape", "Size"];

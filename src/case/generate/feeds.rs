@@ -1,4 +1,4 @@
-//! Cases with one model, which is fed other tensors in each of them.
+//! Several cases with the same model, which is fed other tensors in each of them.
 
 use arbitrary::{Result, Unstructured};
 
@@ -7,20 +7,19 @@ use crate::case::{Case, Declared, Declares, Fed, Node, Operand, Shown, Value, Wi
 use crate::operator::{Answer, Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank};
 use crate::tensor::{ElementType, Tensor, product};
 
-/// The highest rank of the data where a model has several cases: beyond it, one case may take a runtime as long as a thousand
+/// The highest rank of data in a model with several cases. Beyond this rank, one case may take a runtime as long as a thousand
 /// others.
 pub(super) const MAX_RANK: usize = 12;
 
-/// The most elements that most data has which is drawn for a model that is there: with more, copying them is all that takes
-/// time.
+/// The usual limit of elements when data is drawn for an existing model. With more elements, all time goes into copying them.
 const USUAL: i64 = 256;
 
-/// How often other tensors are drawn for a graph until it has an answer.
+/// The most attempts to draw other tensors for which a graph has an answer.
 const TRIES: u32 = 4;
 
 impl Generated {
-    /// Whether the model of the case leaves open what it is fed, the dims of its data or the values of its parameters,
-    /// and there is an answer for what it is fed here.
+    /// Whether the model of the case can be fed other dims of its data or other values of its parameters, and the case need not be
+    /// refused.
     pub fn is_open(&self) -> bool {
         let Generated { case, expectation, .. } = self;
         if matches!(expectation, Expectation::Reject { .. }) || case.nodes.iter().any(declares_numbers) {
@@ -28,7 +27,7 @@ impl Generated {
         }
         let parameters = parameters(case);
         let is_parameter = |source: usize| parameters.iter().any(|parameter| parameter.source == source);
-        // What the model holds in place of an overridden parameter depends on the dims of the data.
+        // The default of an overridden parameter depends on the dims of the data.
         let is_overridden = |source: usize| case.sources[source].wiring == Wiring::Default(Fed::Operand);
         let is_low = |source: usize| is_parameter(source) || case.sources[source].dims.len() <= MAX_RANK;
         let is_open = |source: usize| match &case.sources[source] {
@@ -41,10 +40,10 @@ impl Generated {
             && sources.any(is_open)
     }
 
-    /// Case `index` of a seed if it is to have the model of this one, which is open. Most such cases are valid.
+    /// Case `index` of a seed, with the model of this case, which must be open. Most such cases are valid.
     ///
-    /// In a graph, what is declared of a value may depend on whether the specification gives it, so there all of them are
-    /// answered; if none is found, it is this one.
+    /// In a graph, the declaration of a value may depend on whether the specification gives that value. So for a graph, only cases
+    /// are drawn that have an answer. If no drawn case fits the model, the result is this case.
     pub fn relative(&self, seed: u64, index: u64) -> Generated {
         let entropy = entropy::<ENTROPY>(seed, index);
         let mut u = Unstructured::new(&entropy);
@@ -59,7 +58,7 @@ impl Generated {
     }
 }
 
-/// The rank of each output in each answer; nothing if the case must be refused.
+/// The ranks of the outputs in each answer; `None` if the case must be refused.
 fn ranks(generated: &Generated) -> Option<Vec<Vec<usize>>> {
     let of = |outputs: &Vec<Tensor>| outputs.iter().map(Tensor::rank).collect();
     match &generated.expectation {
@@ -86,7 +85,7 @@ struct Parameter {
     source: usize,
 }
 
-/// The parameters that are sources, each input of each node by itself.
+/// The parameters that are sources, one for each input of a node.
 fn parameters(case: &Case) -> Vec<Parameter> {
     let of_node = |node: usize| {
         case.nodes[node].inputs.iter().enumerate().filter_map(move |(input, value)| match value {
@@ -105,11 +104,11 @@ fn is_open_data(operand: &Operand) -> bool {
     matches!(operand.wiring, Wiring::Input(declared) if declared != Declared::Static) && !operand.dims.is_empty()
 }
 
-/// The case with other tensors for its graph inputs, of the same ranks: a parameter has as many entries as it had, since they may
-/// be the rank that the model declares of an output.
+/// The case with other tensors of the same ranks for its graph inputs. A parameter keeps its number of entries, since this number
+/// may be the declared rank of an output.
 fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
     let parameters = parameters(case);
-    // In a graph, int64 may be a parameter further on.
+    // In a graph, int64 data may be a parameter of a later node.
     let is_data = |(source, operand): &(usize, &mut Operand)| {
         parameters.iter().all(|parameter| parameter.source != *source)
             && (case.nodes.len() == 1 || operand.element_type != ElementType::Int64)
@@ -122,14 +121,14 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
         let Wiring::Input(declared) = wiring else { continue };
         *contents = super::contents(u)?;
         if *declared != Declared::Static {
-            // A parameter that is not fed seldom suits data of any other number of elements.
+            // A parameter that is not fed seldom suits data with another number of elements.
             let keeps_count = has_fixed_parameter(case) && u.ratio(3, 4)?;
             let rank = u8::try_from(dims.len()).unwrap_or(0);
             let most = if u.ratio(1, 8)? { MAX_DRAWN } else { USUAL };
             *dims = if keeps_count { shuffled(u, dims)? } else { dims_of_rank(u, rank, most)? };
         }
     }
-    // Where data has to fit other data, what is taken for a fit would have as many elements as a large size asks for.
+    // If data has to fit other data, a large size would give the fitted data too many elements.
     let is_small = |data: &Operand| {
         product(data.dims.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into())
             && !(has_several_data && data.dims.iter().any(|dim| *dim > MAX_DRAWN))
@@ -157,7 +156,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
                 {
                     *operand = Operand::of(&tensor, operand.wiring);
                 }
-                // Further data that has to fit.
+                // Further data, which has to fit the first.
                 Some(Given::Data(data))
                     if is_open_data(operand)
                         && Some(input) != case.nodes[node].data_input(case.opset)
@@ -193,7 +192,7 @@ fn inputs(case: &Case, node: usize, length: Option<usize>, u: &mut Unstructured)
     operator.draw_inputs(u, version, attributes, data, length)
 }
 
-/// The dims of the data of a node; none if a node before it has no answer.
+/// The dims of the data of a node. Empty if an earlier node has no answer.
 fn data_dims(case: &Case, node: usize) -> Vec<i64> {
     let data = case.nodes[node].data_input(case.opset).and_then(|place| case.nodes[node].inputs.get(place));
     match data {
@@ -206,7 +205,7 @@ fn data_dims(case: &Case, node: usize) -> Vec<i64> {
     }
 }
 
-/// Whether a parameter is part of the model, or computed.
+/// Whether a parameter is part of the model, or computed by a node.
 fn has_fixed_parameter(case: &Case) -> bool {
     let is_fed = |value: Value| match value {
         Value::Source(source) => matches!(case.sources[source].wiring, Wiring::Input(_)),
@@ -237,7 +236,7 @@ fn shuffled(u: &mut Unstructured, dims: &[i64]) -> Result<Vec<i64>> {
     Ok(dims)
 }
 
-/// Whether dims that are declared as shared are equal in one case exactly where they are in the other: equal ones have one
+/// Whether two dims that are declared as shared are equal in one case exactly if they are equal in the other. Equal dims have one
 /// symbol.
 fn has_same_symbols(case: &Case, other: &Case) -> bool {
     let symbols = |case: &Case| -> Vec<Option<usize>> {

@@ -1,7 +1,7 @@
-//! Graphs: nodes that take what others give, drawn forwards from one or two sources.
+//! Graphs: nodes that use the outputs of other nodes, drawn from the sources to the outputs.
 //!
-//! Each node is drawn like a case of one node whose data is a value that there is by then. Its output is computed on the way, so
-//! that the nodes behind it suit it. At the end it is decided who sees each value.
+//! Each node is drawn like a case of one node, with an existing value as its data. Its output is computed at once, so that later
+//! nodes suit it. At the end, the generator decides how each value is shown.
 
 mod weave;
 
@@ -25,7 +25,7 @@ use crate::tensor::{ElementType, Tensor, product};
 /// Bytes of randomness for one graph.
 const ENTROPY: usize = 4096;
 
-/// How many nodes drawn cases have: `1` is cases of one node, `2..6` graphs, and `1..6` both, by turns.
+/// The number of nodes of drawn cases: `1` for cases of one node, `2..6` for graphs, and `1..6` for both, by turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "(u8, u8)", into = "(u8, u8)")]
 pub struct Nodes {
@@ -37,29 +37,29 @@ impl Nodes {
     /// Cases of one node.
     pub const ONE: Nodes = Nodes { least: 1, most: 1 };
 
-    /// From `least` to `most`; `None` unless these are in order, from 1 to 8.
+    /// From `least` to `most` nodes; `None` unless 1 <= `least` <= `most` <= 8.
     pub fn new(least: u8, most: u8) -> Option<Nodes> {
         (1 <= least && least <= most && usize::from(most) <= MAX_NODES).then_some(Nodes { least, most })
     }
 
-    /// Whether a case has as many nodes as that.
+    /// Whether the number of nodes of a case is in this range.
     pub fn has(self, case: &Case) -> bool {
         (usize::from(self.least)..=usize::from(self.most)).contains(&case.nodes.len())
     }
 
-    /// Whether cases of one node are among them.
+    /// Whether cases of one node are in this range.
     pub fn has_one(self) -> bool {
         self.least == 1
     }
 
-    /// How many nodes the graphs have, if there are to be any.
+    /// The number of nodes of the graphs, if this range has graphs.
     pub fn of_graphs(self) -> Option<RangeInclusive<u8>> {
         (self.most > 1).then_some(self.least.max(2)..=self.most)
     }
 }
 
 impl Default for Nodes {
-    /// Single nodes and graphs of up to 6, by turns.
+    /// Single nodes and graphs of up to 6 nodes, by turns.
     fn default() -> Nodes {
         Nodes { least: 1, most: 6 }
     }
@@ -71,7 +71,7 @@ impl fmt::Display for Nodes {
     }
 }
 
-/// Why a text or a pair of numbers is not a number of nodes.
+/// The error for a text or a pair of numbers that is not a number of nodes.
 const NODES: &str = "how many nodes is written N or N..M, such as 1..6, from 1 to 8";
 
 impl FromStr for Nodes {
@@ -98,24 +98,24 @@ impl From<Nodes> for (u8, u8) {
     }
 }
 
-/// An operator in the version of the opset.
+/// An operator, and its version at the opset.
 pub(super) type Callee = (&'static Operator, &'static Version);
 
 impl Generator {
-    /// Graph `index` of the stream of a seed, of so many nodes: the same on every machine.
+    /// Graph `index` of the stream of a seed, with a number of nodes in this range: the same on every machine.
     pub fn graph_case(&self, seed: u64, index: u64, nodes: RangeInclusive<u8>) -> Generated {
         self.graph(&mut Unstructured::new(&entropy::<ENTROPY>(seed, index)), nodes).expect(ENOUGH)
     }
 
-    /// A graph of so many nodes, from 1 to 8. In 78 of 100, each node has one right answer; in the others one node breaks a rule or
-    /// is left open by it, or, in 4 of 100, is wild.
+    /// A graph with a number of nodes in this range, from 1 to 8. In 78 of 100 graphs, each node has one right answer. In the
+    /// others, one node breaks a rule or is left unspecified by it, or, in 4 of 100, is wild.
     ///
     /// # Errors
     /// None in practice: values that have run out are drawn as zeros.
     pub fn graph(&self, u: &mut Unstructured, nodes: RangeInclusive<u8>) -> Result<Generated> {
         let most = *nodes.end();
         let wanted = usize::from(int(u, nodes)?);
-        // A byte in all its values, so that the shares are exact.
+        // All values of a byte, so that the shares are exact.
         let intent = match int(u, 0..=255)? {
             0..=199 => Intent::Valid,
             200..=245 => Intent::Rule(*u.choose(&self.rules_on_nodes())?),
@@ -124,7 +124,7 @@ impl Generator {
         let callee = self.callee_for(u, intent)?;
         let opset = int(u, callee.0.opsets(callee.1))?;
         let mut sketch = Sketch::new(&self.operators, opset);
-        // One node beside those of a pattern is not valid, if that is the intent.
+        // If the intent is not a valid graph, the node that is not valid comes in addition to the nodes of the pattern.
         let most = usize::from(most) - usize::from(intent != Intent::Valid);
         let pattern = if u.ratio(1, 2)? { sketch.any_pattern(u, most)? } else { None };
         let of_pattern = pattern.map_or(0, Pattern::nodes);
@@ -138,7 +138,7 @@ impl Generator {
             None => None,
         };
         while sketch.nodes.len() < wanted {
-            // Nodes that compute parameters may have taken its room.
+            // Nodes that compute parameters may have taken the room of the pattern.
             if let Some((pattern, place)) = woven
                 && sketch.nodes.len() >= place
             {
@@ -169,7 +169,7 @@ impl Generator {
         self.operators.iter().flat_map(|&operator| operator.versions.iter().map(move |version| (operator, version)))
     }
 
-    /// The version that decides the opset: for a rule, one that can break it.
+    /// The version that decides the opset. If the intent is a rule, it is a version that can break this rule.
     fn callee_for(&self, u: &mut Unstructured, intent: Intent) -> Result<Callee> {
         if let Intent::Rule(rule) = intent {
             let can: Vec<Callee> = self.versions().filter(|(o, v)| o.rules_of(v).any(|other| other == rule)).collect();
@@ -180,10 +180,10 @@ impl Generator {
     }
 }
 
-/// How often a node is drawn until it has one right answer.
+/// The most drafts of a node until one has one right answer.
 const DRAFTS: u32 = 4;
 
-/// A call whose parameters are looked for.
+/// A call whose parameters are still to be found.
 #[derive(Clone, Copy)]
 struct Call<'a> {
     callee: Callee,
@@ -192,22 +192,22 @@ struct Call<'a> {
     outputs: usize,
 }
 
-/// Whether tensors have so few elements that other nodes may take them.
+/// Whether tensors have so few elements that other nodes may use them.
 fn is_small(tensors: &[Tensor]) -> bool {
     tensors.iter().map(Tensor::len).fold(0, usize::saturating_add) <= usize::try_from(MAX_DRAWN).unwrap_or(0)
 }
 
-/// A graph on the way.
+/// A graph under construction.
 pub(super) struct Sketch<'a> {
     operators: &'a [&'static Operator],
     opset: u8,
-    /// In any order, and perhaps more than nodes take.
+    /// In any order. Some may be unused.
     sources: Vec<Operand>,
     tensors: Vec<Tensor>,
     nodes: Vec<Node>,
-    /// The outputs of each node; where there are none, they are for no node to take.
+    /// The outputs of each node. A node without outputs here cannot be used by other nodes.
     given: Vec<Vec<Tensor>>,
-    /// The node that is not to be valid.
+    /// The node that is drawn not to be valid.
     bent: Option<usize>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Sketch<'a> {
         Sketch { operators, opset, sources: vec![], tensors: vec![], nodes: vec![], given: vec![], bent: None }
     }
 
-    /// A case to go on from. Nobody takes the output of a node that refuses, or of one behind it.
+    /// A case to continue from. New nodes use no output of a node that refuses, or of a node after it.
     pub(super) fn of(operators: &'a [&'static Operator], case: &Case) -> Sketch<'a> {
         let tensors = case.tensors();
         let mut given = case.values(&tensors);
@@ -225,7 +225,8 @@ impl<'a> Sketch<'a> {
         Sketch { operators, opset, sources, tensors, nodes, given, bent: None }
     }
 
-    /// The case as far as it is drawn, its sources in the order in which nodes take them. Nothing is said of who sees its values.
+    /// The case as drawn so far, with its sources in the order in which nodes use them. It does not yet decide how values are
+    /// shown.
     pub(super) fn into_case(self) -> Case {
         let mut case =
             Case { opset: self.opset, sources: self.sources, nodes: self.nodes, passed: vec![], before: vec![] };
@@ -240,7 +241,7 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// All that a node may take.
+    /// All values that a new node may use.
     fn values(&self) -> Vec<Value> {
         let sources = (0..self.sources.len()).map(Value::Source);
         let outputs_of = |node: usize| (0..self.given[node].len()).map(move |output| Value::Output { node, output });
@@ -253,7 +254,7 @@ impl<'a> Sketch<'a> {
         self.operators.iter().filter_map(|&operator| Some((operator, operator.version_at(self.opset)?))).collect()
     }
 
-    /// An operator whose version lists a type, or that has no data; those that take a parameter are twice as frequent.
+    /// An operator whose version lists a type, or that has no data. Operators with a parameter are twice as frequent.
     fn callee(&self, u: &mut Unstructured, of: Option<ElementType>) -> Result<Option<Callee>> {
         let takes = |version: &Version| {
             version.data_input().is_none() || of.is_none_or(|of| version.element_types.contains(&of))
@@ -263,7 +264,7 @@ impl<'a> Sketch<'a> {
         if callees.is_empty() { Ok(None) } else { u.choose(&callees).copied().map(Some) }
     }
 
-    /// A source for nodes to take. Few of them make the model invalid.
+    /// Adds a source. Few sources make the model invalid.
     fn add_source(&mut self, u: &mut Unstructured, mut operand: Operand) -> Result<Value> {
         operand.wiring = match operand.wiring {
             Wiring::Input(Declared::Unranked) if u.ratio(31, 32)? => Wiring::Input(Declared::Symbolic),
@@ -304,7 +305,7 @@ impl<'a> Sketch<'a> {
         inputs.iter().map(|input| input.and_then(|value| self.tensor(value)).cloned()).collect()
     }
 
-    /// One node more, or several where others compute parameters for it; `room` is how many there may be.
+    /// Adds one node, or several if some compute parameters for it; `room` is the most.
     pub(super) fn step(&mut self, u: &mut Unstructured, room: usize) -> Result<()> {
         if !self.nodes.is_empty() && u.ratio(1, 12)? && self.repeat(u)? {
             return Ok(());
@@ -327,7 +328,7 @@ impl<'a> Sketch<'a> {
         self.add_valid(u, callee, data, room)
     }
 
-    /// The data of the next node: most often what the last one gave. `None` is a new source.
+    /// The data of the next node: most often the output of the last node. `None` is a new source.
     fn pick(&self, u: &mut Unstructured) -> Result<Option<Value>> {
         let values = self.values();
         let Some(&last) = values.last() else { return Ok(None) };
@@ -345,7 +346,7 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// A source of a type that a version lists: half of them of a type that every runtime has.
+    /// Adds a source of a type that the version lists: half of the sources have a type that every runtime supports.
     fn add_data(&mut self, u: &mut Unstructured, version: &Version) -> Result<Value> {
         let dims = dims(u)?;
         let dims = if dims.len() > MAX_RANK { dims_of_rank(u, 3, MAX_DRAWN)? } else { dims };
@@ -357,7 +358,7 @@ impl<'a> Sketch<'a> {
         self.add_source(u, operand)
     }
 
-    /// A node that there is, once more.
+    /// Repeats an existing node. `false` if there is none to repeat.
     fn repeat(&mut self, u: &mut Unstructured) -> Result<bool> {
         let places: Vec<usize> = (0..self.nodes.len()).filter(|place| self.bent != Some(*place)).collect();
         if places.is_empty() {
@@ -369,7 +370,7 @@ impl<'a> Sketch<'a> {
         Ok(true)
     }
 
-    /// A node as it is drawn alone for data of these dims and this type.
+    /// A node, drawn like a case of one node for data of these dims and this type.
     fn draft(&self, u: &mut Unstructured, callee: Callee, data: Option<Value>, aim: Aim) -> Result<Drawn> {
         let of = |tensor: &Tensor| Data { element_type: tensor.element_type(), dims: tensor.dims().to_vec() };
         let data = data.and_then(|data| self.tensor(data)).map(of);
@@ -380,7 +381,7 @@ impl<'a> Sketch<'a> {
         callee.0.draw(u, callee.1, aim, Some(data))
     }
 
-    /// A node that takes data and has one right answer.
+    /// Adds a node that uses the data, and has one right answer if one of the drafts has.
     fn add_valid(&mut self, u: &mut Unstructured, callee: Callee, data: Option<Value>, room: usize) -> Result<()> {
         let before = self.nodes.len();
         for attempt in 1..=DRAFTS {
@@ -405,9 +406,9 @@ impl<'a> Sketch<'a> {
         Ok(())
     }
 
-    /// The inputs of a node as they are drawn: for its data the value that there is, or a new source where no such data will do;
-    /// for further data a value of the same type and dims, or a source. What are parameters are new sources for now, which go
-    /// unless they are taken.
+    /// The inputs of a node, as drawn. The data is the given value, or a new source if the draft needs other data. Further data is
+    /// a value of the same type and dims, or a new source. A parameter is a new source for now, which is dropped later if no node
+    /// uses it.
     fn inputs(
         &mut self,
         u: &mut Unstructured,
@@ -447,7 +448,7 @@ impl<'a> Sketch<'a> {
         Ok(inputs)
     }
 
-    /// A parameter of a call: a value that suits it, the output of a new node, or a source, as planned.
+    /// A parameter of a call: an existing value that suits it, the output of a new node, or a source with the planned contents.
     fn parameter(
         &mut self,
         u: &mut Unstructured,
@@ -507,7 +508,7 @@ impl<'a> Sketch<'a> {
         self.reshaped(u, planned)
     }
 
-    /// What operators that compute their output would give for each value, without attributes.
+    /// The output of each operator that measures dims, such as Shape, for each value, without attributes.
     fn computed(&self) -> Vec<(Callee, Value, Tensor)> {
         let mut found = Vec::new();
         for callee in self.callees().into_iter().filter(|callee| callee.0.measures()) {
@@ -520,7 +521,7 @@ impl<'a> Sketch<'a> {
         found
     }
 
-    /// A node that computes a target shape from the dims of a new source, which are what the target asks for.
+    /// Adds a node that computes a target shape from a new source, whose dims are those that the target asks for.
     fn measured(&mut self, u: &mut Unstructured, dims: &[i64], target: &Tensor) -> Result<Option<Value>> {
         let gives = |(operator, version): &Callee| {
             let element_type = version.element_types.first().copied().unwrap_or(ElementType::Float);
@@ -538,8 +539,8 @@ impl<'a> Sketch<'a> {
         Ok(Some(self.add_node(callee, vec![], vec![Some(source)], 1, vec![target.clone()])))
     }
 
-    /// A node that brings a new source, of the same elements as planned, into the dims that are planned; or the source itself, if
-    /// no operator does.
+    /// Adds a source with the planned elements, and a node that reshapes it to the planned dims. If no operator can do so, adds the
+    /// planned source itself.
     fn reshaped(&mut self, u: &mut Unstructured, planned: Operand) -> Result<Value> {
         let length = product(planned.dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(0);
         let does = |(_, version): &Callee| {
@@ -580,8 +581,8 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// The node that breaks the rule of the intent or is left open by it, or is wild. Those that take its output are drawn for what
-    /// a lenient runtime gives, or for what it gives without the rule.
+    /// Adds the node that breaks the rule of the intent, or is left unspecified by it, or is wild. Nodes after it are drawn for its
+    /// lenient or tolerated outputs, or else for copies of its data.
     fn add_bent(&mut self, u: &mut Unstructured, callee: Callee, intent: Intent, room: usize) -> Result<()> {
         let picked = self.pick(u)?.filter(|&value| {
             self.tensor(value).is_some_and(|tensor| callee.1.element_types.contains(&tensor.element_type()))
@@ -616,8 +617,8 @@ impl<'a> Sketch<'a> {
         Ok(())
     }
 
-    /// The draft of that node. Where the data has dims that only a 0 beside them allowed, and the rule needs it without the 0, it
-    /// is drawn for small data.
+    /// The draft for `add_bent`. The data may have dims that only a 0 beside them allows, and the rule may need data without the 0.
+    /// Then the node is drawn for small data.
     fn bent(&mut self, u: &mut Unstructured, callee: Callee, intent: Intent, data: Option<Value>) -> Result<Drawn> {
         let drawn = self.draft(u, callee, data, intent.aim())?;
         let is_small = |given: &Given| product(given.dims().iter().copied()).is_some_and(|n| n <= MAX_DRAWN.into());
@@ -628,7 +629,7 @@ impl<'a> Sketch<'a> {
         callee.0.draw(u, callee.1, intent.aim(), Some(small))
     }
 
-    /// A parameter of that node: as planned, perhaps computed; of a wild one any scalar or vector of its type.
+    /// A parameter for `add_bent`: as planned, and perhaps computed. For a wild node, it may be any scalar or vector of its type.
     fn bent_parameter(&mut self, u: &mut Unstructured, planned: Operand, intent: Intent, room: usize) -> Result<Value> {
         let is_such = |tensor: &Tensor| tensor.element_type() == planned.element_type && tensor.rank() <= 1;
         let there: Vec<Value> =
@@ -639,7 +640,7 @@ impl<'a> Sketch<'a> {
         if room > 1 && u.ratio(1, 2)? { self.reshaped(u, planned) } else { self.add_source(u, planned) }
     }
 
-    /// The graph with what belongs to it, and with who sees each value.
+    /// The finished graph, with its tensors and its expected answer. Decides how each value is shown.
     fn finished(self, u: &mut Unstructured, intent: Intent) -> Result<Generated> {
         let mut case = self.into_case();
         for place in 0..case.nodes.len() {
@@ -664,7 +665,7 @@ impl<'a> Sketch<'a> {
     }
 }
 
-/// Who sees a value between: in half of the cases nobody.
+/// How a value inside the graph is shown: half of them are hidden.
 pub(super) fn shown(u: &mut Unstructured) -> Result<Shown> {
     let declares = *u.choose(&[Declares::Symbolic, Declares::Static, Declares::Rank])?;
     Ok(match int(u, 0..=15)? {
@@ -675,7 +676,7 @@ pub(super) fn shown(u: &mut Unstructured) -> Result<Shown> {
 }
 
 impl Case {
-    /// Makes graph outputs of the last node and of the nodes whose output no other takes.
+    /// Makes graph outputs of the nodes whose outputs no other node uses, such as the last node.
     pub(super) fn settle_outputs(&mut self) {
         for place in 0..self.nodes.len() {
             let is_taken = self.is_taken(place);
@@ -689,7 +690,7 @@ impl Case {
         }
     }
 
-    /// Declares symbols in place of numbers, which are not known to be true.
+    /// Replaces declared numbers by symbols, because the numbers may be false.
     pub(super) fn declare_no_numbers(&mut self) {
         for node in &mut self.nodes {
             node.shown = match node.shown {

@@ -1,4 +1,4 @@
-//! Mutation of a case by its structure, for a fuzzer: one small change, or the parts of two cases in one.
+//! Mutation of a case by its structure, for a fuzzer: one small change, or a combination of two cases.
 //!
 //! Everything here is total: any case and any seed give a case that keeps the limits.
 
@@ -15,10 +15,10 @@ use crate::operator::{
 };
 use crate::tensor::{ElementType, Tensor, element_count};
 
-/// A change to a case; one that has nothing to change leaves it as it is.
+/// A change to a case. It leaves the case as it is if there is nothing to change.
 type Move = fn(&mut Single, &mut Unstructured) -> Result<()>;
 
-/// Every kind of change, with how often it is drawn.
+/// Every kind of change, with its weight.
 const MOVES: &[(u32, Move)] = &[
     (5, change_entry),
     (3, change_length),
@@ -36,13 +36,13 @@ const MOVES: &[(u32, Move)] = &[
     (1, change_outputs),
 ];
 
-/// Elements that a mutated case may have in all: more only costs time.
+/// The most elements of a mutated case in all. More elements only cost time.
 pub(super) const MAX_ELEMENTS: usize = 1 << 14;
-/// Changes that are tried before a case is drawn anew.
+/// The most mutations that are tried before a new case is drawn.
 pub(super) const TRIES: u64 = 8;
 
 impl Generator {
-    /// A mutated case. It is drawn anew if no change will do.
+    /// A mutated case. If no mutation succeeds, a new case is drawn.
     pub fn mutate(&self, case: &Case, seed: u64) -> Case {
         let mut session = Session::new().seed(seed);
         let Some(single) = case.single() else { return self.mutate_graph(case, seed) };
@@ -55,7 +55,7 @@ impl Generator {
         self.case(seed, 0).case
     }
 
-    /// A case that is simpler than the given one, or the same if there is none.
+    /// A case that is simpler than the given one, or the given one if there is none.
     pub fn simplify(&self, case: &Case, seed: u64) -> Case {
         let Some(mut simpler) = case.single() else { return self.simplify_graph(case, seed) };
         match Session::new().seed(seed).shrink(true).mutate_with(&mut Mutator, &mut simpler) {
@@ -85,7 +85,7 @@ impl Generator {
         if self.takes(&crossed) { crossed.into() } else { self.mutate(first, seed) }
     }
 
-    /// Whether a case is one of this generator's operators, and small.
+    /// Whether a case is small and has an operator of this generator.
     fn takes(&self, case: &Single) -> bool {
         let counts = case.operands.iter().flatten().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
         self.operators.contains(&case.operator)
@@ -111,7 +111,7 @@ impl Mutate<Single> for Mutator {
             candidates.mutation_group(weight, |context, _| {
                 let mut entropy = [0; 256];
                 context.rng().gen_bytes(&mut entropy);
-                // Entropy that runs out is drawn as zeros, so this never fails.
+                // Missing entropy is read as zeros, so this never fails.
                 let _ = change(case, &mut Unstructured::new(&entropy));
                 Ok(())
             })?;
@@ -124,7 +124,7 @@ fn dims_of(case: &Single) -> Vec<i64> {
     case.data().map_or_else(Vec::new, |data| data.dims.clone())
 }
 
-/// Gives the data other dims. Contents that are written out no longer fit.
+/// Gives the data other dims. Explicit contents no longer fit, so a count replaces them.
 fn set_dims(case: &mut Single, dims: Vec<i64>) {
     if let Some(data) = case.data_mut() {
         if matches!(data.contents, Contents::Bits(_) | Contents::Strings(_)) {
@@ -144,7 +144,7 @@ fn parameter(case: &Single, u: &mut Unstructured) -> Result<Option<(TargetPlace,
     Ok(case.numbers(place).map(|numbers| (place, numbers)))
 }
 
-/// A number near a boundary, or one that the case has already.
+/// A number near a boundary, or a number of the case, which may be changed by 1 or 2^32.
 fn number(case: &Single, u: &mut Unstructured) -> Result<i64> {
     let mut pool = dims_of(case);
     pool.extend(case.parameters().into_iter().filter_map(|place| case.numbers(place)).flatten().take(64));
@@ -257,7 +257,7 @@ fn toggle_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
             ),
             (AttributeKind::Tensor, _) => AttributeValue::Tensor(Tensor::vector(&[number(case, u)?])),
         };
-        // Twice only now and then.
+        // An attribute is seldom given twice.
         if u.ratio(7, 8)? {
             case.attributes.retain(|attribute| attribute.name != spec.name);
         }
@@ -268,7 +268,7 @@ fn toggle_attribute(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// An operand that is there.
+/// Draws an operand that is not left out.
 fn operand<'a>(case: &'a mut Single, u: &mut Unstructured) -> Result<Option<(usize, &'a mut Operand)>> {
     let mut operands: Vec<_> =
         case.operands.iter_mut().enumerate().filter_map(|(i, o)| Some((i, o.as_mut()?))).collect();
@@ -296,7 +296,7 @@ fn retype(case: &mut Single, u: &mut Unstructured) -> Result<()> {
         let operands = case.operands.iter_mut().zip(is_data).filter(|(_, is_data)| *is_data);
         operands.filter_map(|(operand, _)| operand.as_mut()).for_each(|operand| operand.retype(element_type));
     } else if let Some((place, operand)) = operand(case, u)? {
-        // A parameter of another type is one case in many.
+        // A parameter seldom gets another type.
         if is_data[place] || u.ratio(1, 8)? {
             operand.retype(element_type);
         }
@@ -311,7 +311,7 @@ fn refill(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Goes to a version of the operator, and where the target shape is an operand or an attribute there, takes it along.
+/// Changes to a version of the operator. The target shape becomes an attribute or an operand, as that version declares it.
 fn change_opset(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     let versions = case.operator.versions;
     let newer = u.choose(versions)?;
@@ -351,7 +351,7 @@ fn change_outputs(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Gives the parameter behind the data another rank.
+/// Gives the second operand, the parameter after the data, another rank.
 fn reshape_parameter(case: &mut Single, u: &mut Unstructured) -> Result<()> {
     if let Some(Some(shape)) = case.operands.get_mut(1) {
         let length = element_count(&shape.dims).and_then(|count| i64::try_from(count).ok()).unwrap_or(0);
@@ -380,7 +380,7 @@ mod tests {
             assert_ne!(mutated, case);
             assert_eq!(mutated, generator.mutate(&case, index));
             assert_eq!(mutated.to_string().parse().as_ref(), Ok(&mutated), "{mutated}");
-            // What it demands can always be said.
+            // The expectation can always be computed.
             let _ = mutated.expectation(&mutated.tensors());
         }
     }

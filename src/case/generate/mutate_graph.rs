@@ -1,6 +1,6 @@
-//! Mutation of a graph: of one of its nodes by itself, or of what joins them.
+//! Mutation of a graph: of a single node, or of the connections between nodes.
 //!
-//! Like that of a node it is total.
+//! It is total, like the mutation of a case of one node.
 
 use arbitrary::{Result, Unstructured};
 use mutatis::Session;
@@ -15,15 +15,15 @@ use crate::tensor::element_count;
 /// Bytes of randomness for one change.
 const ENTROPY: usize = 1024;
 
-/// How many nodes a graph has that is drawn because no change will do.
+/// The number of nodes of a graph that is drawn because no mutation succeeds.
 const DRAWN: std::ops::RangeInclusive<u8> = 2..=6;
 
 impl Generator {
-    /// A mutated graph, which is a graph too. Another one is drawn if no change will do.
+    /// A mutated graph, which is again a graph. If no mutation succeeds, a new graph is drawn.
     pub(super) fn mutate_graph(&self, case: &Case, seed: u64) -> Case {
         for attempt in 0..TRIES {
             let bytes = entropy::<ENTROPY>(seed, attempt);
-            // Bytes that run out are drawn as zeros, so this never fails.
+            // Missing bytes are read as zeros, so this never fails.
             if let Ok(Some(mutated)) = self.changed(case, &mut Unstructured::new(&bytes), seed.wrapping_add(attempt))
                 && mutated != *case
                 && mutated.nodes.len() >= case.nodes.len().min(2)
@@ -35,7 +35,7 @@ impl Generator {
         self.graph_case(seed, 0, DRAWN).case
     }
 
-    /// A graph that is simpler than the given one, or the same if there is none.
+    /// A graph that is simpler than the given one, or the given one if there is none.
     pub(super) fn simplify_graph(&self, case: &Case, seed: u64) -> Case {
         let mut simpler = shrink::candidates(case);
         if case.nodes.len() > 1 {
@@ -48,7 +48,7 @@ impl Generator {
         if count == 0 { case.clone() } else { simpler.swap_remove(usize::try_from(seed % count).unwrap_or(0)) }
     }
 
-    /// Whether a graph is of this generator's operators, and small.
+    /// Whether a graph is small and has only operators of this generator.
     fn takes_graph(&self, case: &Case) -> bool {
         let counts = case.sources.iter().map(|operand| element_count(&operand.dims).unwrap_or(usize::MAX));
         self.is_of(case)
@@ -70,7 +70,7 @@ impl Generator {
             }
             10 if !case.sources.is_empty() => {
                 let place = u.choose_index(case.sources.len())?;
-                // Written out elements are most often a target shape.
+                // Explicit elements are most often a target shape.
                 if !matches!(case.sources[place].contents, Contents::Bits(_)) {
                     changed.sources[place].contents = contents(u)?;
                 }
@@ -87,7 +87,7 @@ impl Generator {
                 let mut sketch = Sketch::of(&self.operators, case);
                 sketch.step(u, 1)?;
                 let longer = sketch.into_case();
-                // A node does not change the sources that others took before.
+                // The new node is the last, so it does not change the places of the sources.
                 changed = Case { passed: case.passed.clone(), ..longer };
             }
             _ => {}
@@ -96,7 +96,7 @@ impl Generator {
     }
 }
 
-/// The case with each source taken, each node used, and no numbers declared that may be false.
+/// The case without unused sources, with unused outputs of nodes as graph outputs, and without declared numbers that may be false.
 fn settled(mut case: Case) -> Case {
     case.settle_sources();
     case.settle_outputs();
@@ -108,7 +108,7 @@ fn settled(mut case: Case) -> Case {
     case
 }
 
-/// The case with one node mutated like a case of that node. What another node gives to it stays as it is.
+/// The case with one node mutated like a case of that node. Inputs that other nodes compute stay as they are.
 fn with_mutated_node(case: &Case, node: usize, seed: u64) -> Option<Case> {
     let values = case.values(&case.tensors());
     let mut single = case.alone(node, &values, Wiring::Initializer(Encoding::Raw))?;
@@ -142,7 +142,7 @@ fn with_mutated_node(case: &Case, node: usize, seed: u64) -> Option<Case> {
     Some(settled(mutated))
 }
 
-/// Gives a node another value to take.
+/// Replaces an input of a node by another value.
 fn redirect(case: &mut Case, node: usize, u: &mut Unstructured) -> Result<()> {
     let sources = (0..case.sources.len()).map(Value::Source);
     let values: Vec<Value> = sources.chain((0..node).flat_map(|node| case.outputs_of(node))).collect();

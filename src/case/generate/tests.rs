@@ -1,4 +1,4 @@
-//! The generator held to its promises, over many cases of a fixed seed.
+//! Tests of the generator, over many cases of a fixed seed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ fn each_cell_has_a_case_and_it_is_valid() {
     assert_eq!((cases.len(), reached.len()), (2013, 2013));
     let is_valid = |case: &&Case| matches!(case.expectation(&case.tensors()), Expectation::Defined(_));
     let other: Vec<String> = cases.iter().filter(|case| !is_valid(case)).map(ToString::to_string).collect();
-    // Of Tile-1 nothing is defined.
+    // All answers of Tile-1 are unspecified.
     assert!(other.iter().all(|case| case.starts_with("Tile@")), "{other:#?}");
 }
 
@@ -129,12 +129,12 @@ fn cases_of_one_model_divide_by_many_numbers_too() {
     assert!(divisors.len() > 100, "{divisors:?}");
 }
 
-/// A generator of every operator that is known.
+/// A generator for every operator.
 fn all() -> Generator {
     Generator::new(OPERATORS.to_vec())
 }
 
-/// A class of boundary: whether a case is in it.
+/// A class of boundary, and a test whether a case is in it.
 type Boundary = (&'static str, fn(&Generated) -> bool);
 
 fn dims(generated: &Generated) -> Option<&[i64]> {
@@ -168,7 +168,7 @@ fn entry(generated: &Generated, holds: impl Fn(i64) -> bool) -> bool {
     target(generated).is_some_and(|target| target.into_iter().any(holds))
 }
 
-/// Whether the target is rejected for its count, though it would match with products taken modulo 2^`bits`.
+/// Whether the target is rejected for its element count, although the counts are equal modulo 2^`bits`.
 fn matches_modulo(generated: &Generated, bits: u32) -> bool {
     let product = |dims: &[i64]| {
         let times =
@@ -380,7 +380,7 @@ fn arbitrary_contents(u: &mut Unstructured, operand: &Operand) -> arbitrary::Res
 
 #[test]
 fn a_seed_gives_the_same_cases_for_ever() {
-    // A further operator is chosen as well, so only the same operators give the same cases.
+    // The operator is drawn too, so only the same operators give the same cases.
     let generator = Generator::new(["Shape", "Flatten", "Reshape"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
@@ -399,15 +399,15 @@ fn graphs() -> impl Iterator<Item = Generated> {
     (0..GRAPHS).map(move |index| generator.graph_case(SEED, index, 2..=6))
 }
 
-/// A form of a graph: whether a case has it.
+/// A form of a graph, and a test whether a case has it.
 type Form = (&'static str, fn(&Generated) -> bool);
 
-/// Whether a node of one operator takes the output of a node of another in an input.
+/// Whether a node of operator `taker` uses an output of operator `giver` as this input.
 fn joins(case: &Case, taker: &str, input: usize, giver: &str) -> bool {
     case.nodes.iter().any(|node| node.operator.name == taker && given_by(case, node, input) == Some(giver))
 }
 
-/// The operator whose output a node takes in an input.
+/// The operator that computes an input of a node.
 fn given_by(case: &Case, node: &Node, input: usize) -> Option<&'static str> {
     match node.inputs.get(input) {
         Some(Some(Value::Output { node, .. })) => Some(case.nodes[*node].operator.name),
@@ -415,7 +415,7 @@ fn given_by(case: &Case, node: &Node, input: usize) -> Option<&'static str> {
     }
 }
 
-/// The nodes that take a value.
+/// The number of nodes that use a value.
 fn takers(case: &Case, value: Value) -> usize {
     case.nodes.iter().filter(|node| node.inputs.contains(&Some(value))).count()
 }
@@ -424,7 +424,7 @@ fn shows(generated: &Generated, holds: impl Fn(Shown) -> bool) -> bool {
     generated.case.nodes.iter().any(|node| holds(node.shown))
 }
 
-/// All values that a node needs, whether it takes them or a node before it does.
+/// All values that a node depends on, directly or by way of earlier nodes.
 fn ancestors(case: &Case, node: usize) -> BTreeSet<Value> {
     let mut all = BTreeSet::new();
     for &value in case.nodes[node].inputs.iter().flatten() {
@@ -436,7 +436,7 @@ fn ancestors(case: &Case, node: usize) -> BTreeSet<Value> {
     all
 }
 
-/// Whether two inputs of a node are of different nodes that both need one value.
+/// Whether two inputs of a node come from different nodes that depend on one value.
 fn is_diamond(case: &Case, node: &Node) -> bool {
     let [Some(Value::Output { node: first, .. }), Some(Value::Output { node: second, .. })] = node.inputs[..] else {
         return false;
@@ -444,7 +444,7 @@ fn is_diamond(case: &Case, node: &Node) -> bool {
     first != second && !ancestors(case, first).is_disjoint(&ancestors(case, second))
 }
 
-/// Whether a target shape is the Shape of a value that is not the data, and not that from which the data was made.
+/// Whether a target shape is the Shape of a value that is not the data.
 fn is_shape_of_another(case: &Case, node: &Node) -> bool {
     let [Some(data), Some(Value::Output { node: shape, .. })] = node.inputs[..] else { return false };
     case.nodes[shape].operator.name == "Shape" && case.nodes[shape].inputs[0] != Some(data)
@@ -542,7 +542,7 @@ fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
     }
     assert!((GRAPHS * 70..=GRAPHS * 86).contains(&(valid * 100)), "{valid} are valid");
     assert!(drawn_valid * 100 >= GRAPHS * 70, "{drawn_valid} are drawn as valid ones");
-    // A graph that is to break a rule does so: 18 of 100, and some by a wiring.
+    // Of 100 graphs, 18 have the intent to break a rule and do so, and some more break one by a wiring.
     let as_meant: u32 = broken.values().sum();
     assert!(u64::from(as_meant) * 100 >= GRAPHS * 16, "{as_meant} break a rule as they are to");
     assert!(left_open * 100 >= GRAPHS * 3, "{left_open} are left open");
@@ -552,7 +552,7 @@ fn most_graphs_are_valid_and_every_rule_on_a_node_is_broken_by_some() {
     assert!(broken[&Rule::UNRANKED] * 100 <= 6 * u32::try_from(GRAPHS).unwrap(), "{broken:?}");
 }
 
-/// Holds a graph to what every graph is held to.
+/// Checks what must hold for every graph.
 #[track_caller]
 fn assert_sound(case: &Case) {
     let line = case.to_string();
@@ -584,7 +584,7 @@ fn a_graph_is_a_small_line_without_dead_nodes() {
         let most = usize::try_from(MAX_DRAWN).unwrap();
         let values = generated.case.values(&generated.tensors);
         assert!(generated.tensors.iter().all(|tensor| tensor.len() <= most), "{}", generated.case);
-        // What is wild or breaks a rule may ask for more.
+        // A graph that is wild or breaks a rule may ask for more.
         assert!(values.iter().flatten().all(|tensor| tensor.len() <= 1 << 16), "{}", generated.case);
         assert!(values.iter().flatten().all(|tensor| tensor.rank() <= 16), "{}", generated.case);
         assert_eq!(generated.expectation, generated.case.expectation(&generated.tensors));

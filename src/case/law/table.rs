@@ -1,7 +1,7 @@
 //! The table of laws.
 //!
-//! Each says which two graphs are equal, and when. x is the data of the call, d its dims and r its rank, S = `Shape(x)`; y is the
-//! call itself.
+//! Each law says which two graphs are equal, and when. x is the data of the call, d its dims and r its rank, S = `Shape(x)`; y is
+//! the output of the call.
 
 use std::iter::repeat_n;
 use std::rc::Rc;
@@ -826,7 +826,7 @@ pub static LAWS: &[Law] = &[
             equal(pad(given, axis, before, after)?, gather(given.x()?, vector(places), axis))
         },
     },
-    // Cast, and what a type of index is.
+    // Cast, and the type of indices.
     Law {
         id: "cast-and-back",
         says: "Cast(Cast(v to int64) to int32) = v, v int32; Cast(Cast(v to int32) to int64) = v, v int64 within int32",
@@ -869,7 +869,7 @@ pub static LAWS: &[Law] = &[
     },
 ];
 
-/// An axis that is sliced, where from, where to and in which steps.
+/// A sliced axis with its start, end and step.
 type Range = (usize, i64, i64, i64);
 
 #[expect(clippy::unnecessary_wraps, reason = "every law may have no sides")]
@@ -877,7 +877,7 @@ fn equal(left: Term, right: Term) -> Option<Sides> {
     Some((vec![left], vec![right]))
 }
 
-// What calls give.
+// The outputs of calls.
 
 fn step<const I: usize, const N: usize>(
     operator: &'static Operator,
@@ -936,7 +936,7 @@ fn transpose(x: Term, perm: Vec<usize>) -> Term {
     node(&TRANSPOSE, [x], [("perm", signed(perm).into())])
 }
 
-/// In which a 0 is a size, and copies no dim.
+/// A Reshape in which a 0 is a size and copies no dim.
 fn reshape(x: Term, dims: Vec<i64>) -> Term {
     let has_zero = dims.contains(&0);
     let mut step = step(&RESHAPE, [x], [("shape", dims.into())]);
@@ -944,7 +944,7 @@ fn reshape(x: Term, dims: Vec<i64>) -> Term {
     output(step)
 }
 
-/// The same to dims that a node gives.
+/// A Reshape to dims that a node computes.
 fn reshape_to(x: Term, dims: Term, has_zero: bool) -> Term {
     let mut step = step(&RESHAPE, [x], [("shape", dims.into())]);
     allow_zero(&mut step, has_zero);
@@ -989,7 +989,7 @@ fn slice(x: Term, ranges: &[Range]) -> Term {
     output(step)
 }
 
-/// The call with pads along one axis only; `None` if it fills with a float that the type of the data may not have.
+/// The call with pads along one axis only; `None` if its fill value is a float attribute and the data is not float.
 fn pad(given: &Given, axis: usize, before: i64, after: i64) -> Option<Term> {
     let may_not_have = given.attribute("value").is_some() && given.call.data()?.element_type != ElementType::Float;
     (!may_not_have).then_some(())?;
@@ -1003,7 +1003,7 @@ fn pad(given: &Given, axis: usize, before: i64, after: i64) -> Option<Term> {
     Some(output(step))
 }
 
-/// The same blocks with another operator.
+/// A call of another operator with the same block size and mode.
 fn blocks(operator: &'static Operator, x: Term, given: &Given) -> Option<Term> {
     let mut step = step(operator, [x], [("blocksize", given.number("blocksize")?.into())]);
     if let Some(mode) = given.text("mode") {
@@ -1012,7 +1012,7 @@ fn blocks(operator: &'static Operator, x: Term, given: &Given) -> Option<Term> {
     Some(output(step))
 }
 
-// What the call asks for, computed here once more: the operators are held to the laws, and take no part in them.
+// What the call asks for, computed again here. The laws test the operators, so they use no code of the operators.
 
 fn non_empty<T>(list: Vec<T>) -> Option<Vec<T>> {
     Some(list).filter(|list| !list.is_empty())
@@ -1041,12 +1041,12 @@ fn axis(given: &Given, rank: usize) -> Option<usize> {
     back(given.number("axis").unwrap_or(0), rank)
 }
 
-/// Whether a Gather may count from the back.
+/// `None` if Gather has no negative indices at the opset.
 fn has_negative_indices(given: &Given) -> Option<()> {
     (given.call.opset >= 11).then_some(())
 }
 
-/// So few that a list of them is written out.
+/// The count, if it is small enough for a list to be written out.
 fn few(count: i64) -> Option<i64> {
     Some(count).filter(|count| (0..=64).contains(count))
 }
@@ -1063,7 +1063,7 @@ fn ones(dims: &[i64]) -> Vec<i64> {
     signed((0..dims.len()).filter(|&axis| dims[axis] == 1).collect())
 }
 
-/// The axes that a Squeeze takes away, each once, from the front.
+/// The axes that a Squeeze removes, counted from the front; `None` if one of them occurs twice.
 fn squeezed(given: &Given) -> Option<Vec<i64>> {
     let dims = given.dims()?;
     let Some(axes) = given.numbers("axes") else { return Some(ones(dims)) };
@@ -1071,13 +1071,13 @@ fn squeezed(given: &Given) -> Option<Vec<i64>> {
     (!has_twice(&axes)).then(|| signed(axes))
 }
 
-/// The axes that it leaves.
+/// The axes that a Squeeze keeps.
 fn others(given: &Given) -> Option<Vec<i64>> {
     let gone = squeezed(given)?;
     Some(first_axes(given.rank()?).into_iter().filter(|axis| !gone.contains(axis)).collect())
 }
 
-/// The dims that an Unsqueeze gives.
+/// The output dims of an Unsqueeze.
 fn unsqueezed(given: &Given) -> Option<Vec<i64>> {
     let (dims, axes) = (given.dims()?, given.numbers("axes")?);
     let rank = dims.len() + axes.len();
@@ -1099,7 +1099,7 @@ fn rotated(rank: usize) -> Vec<usize> {
     (1..rank).chain(0..rank.min(1)).collect()
 }
 
-/// The dims that an Expand gives.
+/// The output dims of an Expand.
 fn expanded(given: &Given) -> Option<Vec<i64>> {
     let (dims, target) = (given.dims()?, given.numbers("shape")?);
     let rank = dims.len().max(target.len());
@@ -1112,12 +1112,12 @@ fn repeats(given: &Given) -> Option<Vec<i64>> {
     repeats.iter().all(|&count| count >= 0).then_some(repeats)
 }
 
-/// The dims that a Tile gives.
+/// The output dims of a Tile.
 fn tiled(given: &Given) -> Option<Vec<i64>> {
     given.dims()?.iter().zip(repeats(given)?).map(|(dim, count)| dim.checked_mul(count)).collect()
 }
 
-/// What a Concat takes, if none of it is left out and all of it fits, and its axis.
+/// The inputs of a Concat and its axis; `None` if an input is left out or the ranks differ.
 fn concatenated(given: &Given) -> Option<(Vec<Operand>, usize)> {
     let parts = given.call.operands.iter().cloned().collect::<Option<Vec<Operand>>>()?;
     let rank = parts.first()?.dims.len();
@@ -1126,7 +1126,7 @@ fn concatenated(given: &Given) -> Option<(Vec<Operand>, usize)> {
     parts.iter().all(|part| part.dims.len() == rank).then_some((parts, axis))
 }
 
-/// What a Slice asks for, each axis once.
+/// The ranges of a Slice; `None` if there are none or if an axis occurs twice.
 fn ranges(given: &Given) -> Option<Vec<Range>> {
     let (starts, ends) = (given.numbers("starts")?, given.numbers("ends")?);
     let axes = given.numbers("axes").unwrap_or_else(|| first_axes(starts.len()));
@@ -1138,27 +1138,27 @@ fn ranges(given: &Given) -> Option<Vec<Range>> {
     non_empty(ranges).filter(|_| !is_repeated)
 }
 
-/// The axis of a Gather, and its dim.
+/// The axis of a Gather, and the dim there.
 fn gathered(given: &Given) -> Option<(usize, i64)> {
     let axis = axis(given, given.rank()?)?;
     Some((axis, given.dims()?[axis]))
 }
 
-/// The first index of a Gather, from the front.
+/// The first index of a Gather, counted from the front.
 fn index(given: &Given) -> Option<i64> {
     let (_, dim) = gathered(given)?;
     let index = given.number("indices")?;
     Some(if index < 0 { index + dim } else { index })
 }
 
-/// An axis of the data: where a Shape begins, as far as that is one.
+/// An axis of the data: the start of a Shape, or the last axis if that start is not an axis.
 fn any_axis(given: &Given) -> Option<usize> {
     let rank = given.rank()?;
     let last = rank.checked_sub(1)?;
     Some(back(given.number("start").unwrap_or(0), rank).unwrap_or(last))
 }
 
-/// The first axis that is padded, if it is, and by how many before and after, few of each and none negative.
+/// The first of the axes with the most padding, and how much is before and after it: absolute values modulo 8.
 fn padded(given: &Given) -> Option<(usize, i64, i64)> {
     let (rank, pads) = (given.rank()?, given.numbers("pads")?);
     let count = pads.len() / 2;
@@ -1170,7 +1170,7 @@ fn padded(given: &Given) -> Option<(usize, i64, i64)> {
     Some((padded, i64::try_from(before).ok()?, i64::try_from(after).ok()?))
 }
 
-/// What a Pad fills with, as rank 0.
+/// The fill value of a Pad, with rank 0.
 fn fill(given: &Given) -> Option<Term> {
     let data = given.call.data()?;
     match given.operand("constant_value") {

@@ -1,8 +1,8 @@
 //! The table of patterns: see [`super`] for how they are written.
 
-/// The name and the text of each.
+/// The id and the text of each pattern.
 pub(super) static TABLE: &[(&str, &str)] = &[
-    // A target shape from the dims of what is reshaped.
+    // A target shape that is computed from the dims of the data.
     ("reshape-to-first-dim", "s=Shape x; d=Gather s [0]; t=Concat d [-1] axis=0; Reshape x t"),
     (
         "reshape-to-first-dim-by-scalar",
@@ -29,7 +29,7 @@ pub(super) static TABLE: &[(&str, &str)] = &[
     ("reshape-with-copied-dims", "t=Transpose x perm=?; Reshape t [0,-1]"),
     ("reshape-of-reshape", "r=Reshape x ?; Reshape r ?"),
     ("reshape-of-flatten", "f=Flatten x axis=?; s=Shape x; Reshape f s"),
-    // Other shapes that are computed.
+    // Other computed shapes.
     ("expand-to-own-shape", "d=Gather x [0] axis=A; s=Shape x; Expand d s"),
     ("expand-scalar-to-dims", "s=Shape x; d=Gather s [A]; t=Concat d [1] axis=0; Expand 7 t"),
     ("expand-where-dim-is-given", "s=Shape x; e=Equal s [1]; w=Where e [1] s; Expand x w"),
@@ -82,7 +82,7 @@ pub(super) static TABLE: &[(&str, &str)] = &[
     ("concat-of-concat", "c=Concat x x axis=A; Concat c x axis=A"),
     ("concat-of-shapes", "a=Shape x; b=Shape x; Concat a b axis=0"),
     ("gather-of-joined-shapes", "s=Shape x; c=Concat s s axis=0; Gather c [A]"),
-    // Transpose, and what it is pushed through.
+    // Transpose, and the operators that an optimizer may push it through.
     ("transpose-reshape-transpose", "t=Transpose x perm=?; r=Reshape t ?; Transpose r perm=?"),
     ("reshape-transpose-reshape", "r=Reshape x ?; t=Transpose r perm=?; Reshape t ?"),
     ("transpose-of-transpose", "t=Transpose x perm=?; Transpose t perm=?"),
@@ -95,7 +95,7 @@ pub(super) static TABLE: &[(&str, &str)] = &[
     ("transpose-through-pad", "t=Transpose x perm=?; p=Pad t pads=?; Transpose p perm=?"),
     ("transpose-through-tile", "t=Transpose x perm=?; p=Tile t ?; Transpose p perm=?"),
     ("shape-of-transposed", "t=Transpose x perm=?; s=Shape t; Gather s [A]"),
-    // What is undone, done twice, or done for nothing.
+    // Operations that are undone, repeated, or without effect.
     ("unsqueeze-undone", "u=Unsqueeze x axes=[A]; Squeeze u axes=[A]"),
     ("squeeze-undone", "q=Squeeze x axes=[A]; Unsqueeze q axes=[A]"),
     ("squeeze-of-gather", "g=Gather x [A] axis=B; Squeeze g axes=[B]"),

@@ -5,7 +5,7 @@ use crate::case::{Case, Contents, Declared, Declares, Encoding, Node, Operand, S
 use crate::operator::{AttributeValue, Expectation, NEWEST_OPSET};
 use crate::tensor::{ElementType, Tensor};
 
-/// How complex a graph is; compares in the order of the parts.
+/// The complexity of a graph. The parts are compared in order.
 fn complexity(case: &Case) -> Vec<u128> {
     let nodes = || case.nodes.iter();
     let of_sources = |of: &dyn Fn(&Operand) -> u128| case.sources.iter().map(of).sum::<u128>();
@@ -18,7 +18,7 @@ fn complexity(case: &Case) -> Vec<u128> {
     vec![
         case.before.len() as u128,
         case.nodes.len() as u128,
-        // What must be refused, or may be, is no simpler than what is valid.
+        // A graph that must or may be refused is more complex than a valid one.
         match case.expectation(&case.tensors()) {
             Expectation::Defined(_) => 0,
             Expectation::Unspecified { .. } => 1,
@@ -34,9 +34,9 @@ fn complexity(case: &Case) -> Vec<u128> {
         of_sources(&|operand| type_rank(true, operand.element_type)),
         of_sources(&|operand| wiring_rank(operand.wiring)),
         of_sources(&|operand| match operand.contents {
-            // Of numbers that may be a shape only the values count.
+            // Of int64 elements, which may be a shape, only the values count.
             Contents::Count | Contents::Bits(_) if operand.element_type == ElementType::Int64 => 0,
-            // Elements that are written say nothing else.
+            // Other explicit elements carry no more information than a count.
             Contents::Bits(_) | Contents::Strings(_) => 1,
             ref contents => contents_rank(contents),
         }),
@@ -46,13 +46,13 @@ fn complexity(case: &Case) -> Vec<u128> {
     ]
 }
 
-/// How far the elements of a source are from 1.
+/// The distance of the int64 elements of a source from 1.
 fn entries(operand: &Operand) -> u128 {
     let entries = operand.int64s().unwrap_or_default();
     entries.into_iter().map(|entry| if entry == 1 { 0 } else { 1 + number(entry) }).sum()
 }
 
-/// The plainest for a value that nodes take is that nobody sees it, and for any other that it is an output of symbols.
+/// The plainest form is hidden for an output that a node uses, and a graph output with symbolic dims for any other.
 fn shown_rank(case: &Case, node: usize, shown: Shown) -> u128 {
     let is_taken = case.is_taken(node);
     match shown {
@@ -94,8 +94,8 @@ fn with(case: &Case, change: impl FnOnce(&mut Case)) -> Case {
 }
 
 impl Case {
-    /// The same without nodes and sources that nobody needs, which a step may leave; its sources in the order in which nodes
-    /// take them. A node that is left last gives an output.
+    /// The case without nodes and sources that are not needed; a step may leave some. The sources are in the order in which nodes
+    /// use them. The last node gives a graph output.
     #[must_use]
     pub(crate) fn tidied(mut self) -> Case {
         if let Some(last) = self.nodes.last_mut().filter(|last| !matches!(last.shown, Shown::Output(_))) {
@@ -129,13 +129,13 @@ impl Case {
     }
 }
 
-/// Takes another value in place of one, in each node that takes it.
+/// Replaces a value in all inputs of nodes.
 fn replace(case: &mut Case, old: Value, new: Option<Value>) {
     let inputs = case.nodes.iter_mut().flat_map(|node| &mut node.inputs);
     inputs.filter(|input| **input == Some(old)).for_each(|input| *input = new);
 }
 
-/// A node that nobody takes goes.
+/// Removes a node whose outputs no node uses.
 fn drop_node(case: &Case, node: usize, found: &mut Vec<Case>) {
     let is_taken = case.is_taken(node);
     if !is_taken && case.nodes.len() > 1 {
@@ -150,7 +150,7 @@ fn drop_node(case: &Case, node: usize, found: &mut Vec<Case>) {
     }
 }
 
-/// A source that holds what a node gave goes in the place of its output.
+/// Replaces the outputs of a node with sources that hold the same values.
 fn cut(case: &Case, node: usize, values: &[Vec<Tensor>], found: &mut Vec<Case>) {
     let outputs: Vec<(Value, &Tensor)> =
         case.outputs_of(node).filter_map(|output| Some((output, output.tensor(&[], values)?))).collect();
@@ -171,7 +171,7 @@ fn cut(case: &Case, node: usize, values: &[Vec<Tensor>], found: &mut Vec<Case>) 
     }
 }
 
-/// An input of a node goes in the place of its output.
+/// Replaces the outputs of a node with one of its inputs.
 fn bypass(case: &Case, node: usize, found: &mut Vec<Case>) {
     for input in case.nodes[node].inputs.iter().flatten() {
         found.push(with(case, |case| {
@@ -187,7 +187,7 @@ fn bypass(case: &Case, node: usize, found: &mut Vec<Case>) {
 
 fn declare_less(case: &Case, found: &mut Vec<Case>) {
     for node in 0..case.nodes.len() {
-        // What is declared of a value can be declared of a graph output, which no node need take.
+        // A graph output can have the same declaration, and needs no node that uses it.
         if let Shown::Info(declares) = case.nodes[node].shown {
             found.push(with(case, |case| case.nodes[node].shown = Shown::Output(declares)));
             found.push(with(case, |case| {
@@ -206,7 +206,7 @@ fn declare_less(case: &Case, found: &mut Vec<Case>) {
     }
 }
 
-/// Two sources of the same type and dims as one.
+/// Merges two sources with the same type, dims and contents.
 fn merge_sources(case: &Case, found: &mut Vec<Case>) {
     for second in 1..case.sources.len() {
         let is_same = |first: &usize| {
@@ -262,7 +262,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
     sizes.extend(case.sources.iter().flat_map(few_entries).filter(|&entry| entry > 1));
     sizes.sort_unstable();
     sizes.dedup();
-    // A size is the same wherever it stands: as a dim, and as an element that asks for one.
+    // A size changes everywhere at once: as a dim, and as an element of a shape.
     for &old in sizes.iter().filter(|&&old| old > 1) {
         for new in [1, 2, 3].into_iter().filter(|&new| new < old) {
             found.push(with(case, |case| {
@@ -327,7 +327,7 @@ fn sizes(case: &Case, found: &mut Vec<Case>) {
     }
 }
 
-/// The elements of a source that may be a shape, unless they are so many that fewer must be tried first.
+/// The int64 elements of a source, which may be a shape. Empty if there are more than 16: then other steps must reduce them first.
 fn few_entries(operand: &Operand) -> Vec<i64> {
     operand.int64s().filter(|entries| entries.len() <= 16).unwrap_or_default()
 }

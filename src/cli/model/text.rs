@@ -1,4 +1,4 @@
-//! What `crosscheck model` says.
+//! The output of `crosscheck model`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,12 +19,12 @@ use crate::tensor::Tensor;
 use crate::text::cut;
 use crate::verdict::reaction;
 
-/// How much is shown of a message, in characters.
+/// The most characters of a message that are shown.
 const MOST_WORDS: usize = 300;
-/// How much is shown of a tensor, in characters.
+/// The most characters of a tensor that are shown.
 const MOST_ELEMENTS: usize = 100;
 
-/// Says what the model is.
+/// Describes the model and its inputs.
 pub(super) fn introduce(network: &Network, inputs: &[Input], to: &mut impl Write) -> io::Result<()> {
     let (nodes, opset, size) = (network.graph().node.len(), network.opset(), ByteSize(network.size()));
     writeln!(to, "{}: {nodes} nodes, opset {opset}, {size}", network.path().display())?;
@@ -37,13 +37,13 @@ pub(super) fn introduce(network: &Network, inputs: &[Input], to: &mut impl Write
     writeln!(to)
 }
 
-/// The operators that no runtime may know, for an error.
+/// The operators of the model that ONNX does not define, for an error message.
 pub(super) fn own_operators(network: &Network) -> String {
     let own = network.own_operators();
     if own.is_empty() { String::new() } else { format!("; it has the operators {}", own.join(", ")) }
 }
 
-/// A row for each runtime, and what it said where it gave no answer.
+/// Writes a row for each runtime, and the messages of those without an answer.
 pub(super) fn results(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<()> {
     let is_sized = trials.iter().any(|trial| !trial.sizes.0.is_empty());
     let heading = |number: usize| if is_sized { format!("sizes {}", number + 1) } else { "result".to_owned() };
@@ -66,7 +66,8 @@ pub(super) fn results(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) 
     said(ids, trials, to)
 }
 
-/// Whether there is something to say of a runtime: the in-house implementation knows few operators, so it mostly has no answer.
+/// Whether a runtime is shown. The in-house implementation knows few operators: without an answer it is shown only if it is
+/// alone.
 fn takes_part(place: usize, ids: &[RuntimeId], trials: &[Trial]) -> bool {
     let answers = |trial: &Trial| matches!(trial.seen[place].execution.outcome, Outcome::Answer(_));
     let is_alone = !ids.iter().any(RuntimeId::is_under_test);
@@ -99,12 +100,12 @@ fn cell(place: usize, trial: &Trial) -> String {
     }
 }
 
-/// A word, and by how much if that is a number.
+/// A word, with the distance if that is finite.
 fn far(word: &str, distance: f64) -> String {
     if distance.is_finite() { format!("{word} by {distance:.0e}") } else { word.to_owned() }
 }
 
-/// What runtimes say that give no answer, each once.
+/// Writes the messages of runtimes that gave no answer, each message once.
 fn said(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<()> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for (place, id) in ids.iter().enumerate().filter(|(place, _)| takes_part(*place, ids, trials)) {
@@ -123,7 +124,7 @@ fn said(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<
     if all.is_empty() { Ok(()) } else { writeln!(to) }
 }
 
-/// Says which runtimes do another thing from run to run. Whether there is one.
+/// Names the runtimes whose results differ from run to run. Returns whether there is one.
 pub(super) fn unsteady(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write) -> io::Result<bool> {
     let mut some = false;
     for (place, id) in ids.iter().enumerate() {
@@ -151,12 +152,12 @@ pub(super) fn unsteady(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write)
     Ok(some)
 }
 
-/// For which sizes, if there are any.
+/// The sizes of a trial, if it has any, after `with`.
 fn at(trial: &Trial) -> String {
     if trial.sizes.0.is_empty() { String::new() } else { format!(" with {}", trial.sizes) }
 }
 
-/// Says who is held to be wrong, and why.
+/// Says which runtime is considered wrong, and why.
 pub(super) fn accuse(
     network: &Network,
     ids: &[RuntimeId],
@@ -197,7 +198,7 @@ fn why(doubt: &Doubt) -> &'static str {
     }
 }
 
-/// What a runtime does instead of an answer.
+/// What a runtime does instead of giving an answer.
 fn failing(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Unclassified { stage: Stage::Load } => "fails when it loads the model",
@@ -282,13 +283,13 @@ fn of_found(
     }
 }
 
-/// A node, by its operator and its name or what it gives.
+/// A node, by its operator and its name, or its first output if it has no name.
 fn named(node: &NodeProto) -> String {
     let name = node.name.as_ref().filter(|name| !name.is_empty()).or(node.output.first());
     format!("{} `{}`", full_name(node), name.map_or("", String::as_str))
 }
 
-/// Says what all runtimes do with the nodes that were found, and who is wrong by that.
+/// Says which runtimes agree on the nodes that were found, and which one is wrong according to that.
 pub(super) fn sides(
     ids: &[RuntimeId],
     outcomes: &[&Outcome],
@@ -327,7 +328,7 @@ pub(super) fn pass(id: &RuntimeId, found: Option<Culprit>, to: &mut impl Write) 
     }
 }
 
-/// Says what to do with the nodes that were found.
+/// Writes the next steps for the nodes that were found.
 pub(super) fn next_steps(folder: &Path, id: &RuntimeId, to: &mut impl Write) -> anyhow::Result<()> {
     let path = folder.display().to_string();
     writeln!(to, "  They are in {path}, with their test data. Next:")?;

@@ -1,9 +1,9 @@
-//! The cases of onnx-crosscheck: ONNX models with what they are fed and what is right, for the tests of a runtime in Rust.
+//! The cases of onnx-crosscheck: ONNX models with their inputs and right results, for the tests of a runtime in Rust.
 //!
 //! ```no_run
 //! for case in onnx_crosscheck_corpus::cases()? {
 //!     let (model, inputs) = (case.model()?, case.inputs()?);
-//!     // `None` where the runtime refuses the model or what it is fed.
+//!     // `None` if the runtime refuses the model or its inputs.
 //!     let outputs: Option<Vec<onnx_crosscheck_corpus::Tensor>> = None;
 //!     if !case.is_right(outputs.as_deref())? {
 //!         println!("{}: {}", case.folder, case.text);
@@ -16,48 +16,49 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::{fs, str};
 
-/// A model, what it is fed, and what is right. The fields are those of `manifest.tsv`.
+/// A model with its inputs and right results. The fields are those of `manifest.tsv`.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Where this crate is, or the folder that was named.
+    /// The folder of this crate, or the one given to [`cases_in`].
     pub root: PathBuf,
-    /// The folder of the case below it, such as `valid/shape-0123abcd`.
+    /// The folder of the case below `root`, such as `valid/shape-0123abcd`.
     pub folder: String,
     /// The versions of the operators, such as `Reshape-14`, each once.
     pub operators: Vec<String>,
     pub opset: u8,
-    /// The element types of what the nodes are given from outside, as ONNX writes them, each once.
+    /// The element types of graph inputs, initializers and Constants, as ONNX writes them, each once.
     pub types: Vec<String>,
-    /// The rule of the specification that the case breaks, or that leaves it open; with what it says, and where.
+    /// The rule of the specification that the case breaks, or that leaves the case open. `sentence` says what the rule demands, and
+    /// `source` names the document.
     pub rule: Option<String>,
     pub sentence: String,
     pub source: String,
-    /// The patterns of users' models that are in it.
+    /// The patterns of users' models that the case contains.
     pub patterns: Vec<String>,
-    /// Whether nothing can be taken from it without losing what it shows.
+    /// Whether nothing can be removed from the case without losing what it shows.
     pub is_minimal: bool,
-    /// Each of these is right, and nothing else.
+    /// All results that are right.
     pub right: Vec<Right>,
     /// The case on one line, which `crosscheck run` takes.
     pub text: String,
 }
 
-/// Something that a runtime may do with a case.
+/// A right result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// It gives the outputs in this folder, below that of the case.
+    /// The runtime gives the outputs in this folder, below that of the case.
     Outputs(String),
-    /// It refuses it, at load or at run.
+    /// The runtime refuses the model or its inputs, at load or at run.
     Refusal,
-    /// It gives any outputs.
+    /// The runtime gives any outputs.
     Any,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// That of the graph input or graph output.
+    /// The name of the graph input or graph output.
     pub name: String,
-    /// As `TensorProto.DataType` numbers them, such as 1 for float.
+    /// The number in `TensorProto.DataType`, such as 1 for float.
     pub element_type: i32,
     pub dims: Vec<i64>,
     pub elements: Elements,
@@ -90,7 +91,7 @@ pub fn cases_in(root: &Path) -> Result<Vec<Case>> {
     lines.map(|line| case(root, &names, line).ok_or_else(|| damaged("manifest.tsv", line))).collect()
 }
 
-/// The folders of the cases that a runtime is known not to do right, and what it does with each, from a file under `expected/`.
+/// The cases that a runtime is known to fail, from a file under `expected/`: the folder of each, and what the runtime does.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -158,10 +159,10 @@ impl Case {
         tensors(&self.path().join(folder), "output")
     }
 
-    /// Whether outputs are right, or to refuse is where there are none. The names of outputs are not compared.
+    /// Whether these outputs are right or, for `None`, whether a refusal is right. The names of outputs are not compared.
     ///
     /// # Errors
-    /// If the outputs that are right cannot be read.
+    /// If the right outputs cannot be read.
     pub fn is_right(&self, outputs: Option<&[Tensor]>) -> Result<bool> {
         for right in &self.right {
             let is_it = match (right, outputs) {
@@ -181,7 +182,7 @@ impl Case {
 }
 
 impl Tensor {
-    /// Whether another has the same type, the same dims and the same bits.
+    /// Whether another tensor has the same type, the same dims and the same bits.
     pub fn is_same(&self, other: &Tensor) -> bool {
         (self.element_type, &self.dims, &self.elements) == (other.element_type, &other.dims, &other.elements)
     }
@@ -194,10 +195,10 @@ fn tensors(folder: &Path, kind: &str) -> Result<Vec<Tensor>> {
         .collect()
 }
 
-/// The number of strings among the element types.
+/// The number of the element type string.
 const STRING: i32 = 8;
 
-/// Reads a `TensorProto` as it is written here: its elements are in `raw_data` or `string_data`.
+/// Reads a `TensorProto` as this corpus has it, with its elements in `raw_data` or `string_data`.
 fn tensor(mut bytes: &[u8]) -> Option<Tensor> {
     let (mut name, mut element_type, mut dims, mut raw, mut strings) = (String::new(), 0, vec![], vec![], vec![]);
     while !bytes.is_empty() {

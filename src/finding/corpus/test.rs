@@ -1,4 +1,4 @@
-//! The corpus is whole.
+//! Checks that the corpus is complete.
 
 use onnx_crosscheck_corpus::{cases, Right};
 

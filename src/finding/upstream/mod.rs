@@ -1,5 +1,5 @@
-//! A finding as its upstream maintainers receive it: an issue in plain words, the model with its test data, and a program
-//! that shows it with nothing of this project in it.
+//! The report of a finding to the maintainers of a runtime: an issue in plain words, the model with its test data, and a program
+//! that shows the finding without this project.
 
 mod outside;
 mod quote;
@@ -39,11 +39,11 @@ pub const ISSUE: &str = "issue.md";
 pub struct Subject {
     /// The name of the folder.
     pub name: String,
-    /// What people have written about it, and the variant of which the case is.
+    /// The known issue that people have described, and the variant that the case shows.
     pub known: Option<(Cause, Variant)>,
     pub case: Case,
     pub mismatch: Mismatch,
-    /// The pass that it takes, as the ledger has it.
+    /// The stage of optimization and the passes that cause the mismatch, as the ledger has them.
     pub pass: Option<String>,
     /// The release that is at fault, in each of its configurations.
     pub ids: Vec<RuntimeId>,
@@ -60,7 +60,7 @@ pub enum ReportError {
     Io { path: PathBuf, error: io::Error },
 }
 
-/// What the documents of ONNX say about a case, in the sentences that decide it.
+/// The sentences of the ONNX documents that decide a case.
 pub(super) fn quoted(case: &Case, mismatch: &Mismatch) -> Vec<Quote> {
     quotes(&Generated::given(case.clone()), mismatch).0
 }
@@ -79,10 +79,10 @@ pub struct Report {
 }
 
 impl Subject {
-    /// A known issue by one of its variants, on a release in all its configurations.
+    /// The subject of a known issue, by one of its variants, on a release in all its configurations.
     ///
     /// # Errors
-    /// If the release is there and does not show it.
+    /// If the probe has the release, and the variant does not show on it.
     ///
     /// # Panics
     /// If there is no configuration.
@@ -93,7 +93,7 @@ impl Subject {
         let is_shown = known.triggers(probe).iter().any(|trigger| trigger.mismatch.runtime == release);
         let mismatch = match (is_shown, is_there) {
             (true, _) => Mismatch { runtime: release, ..variant.mismatch() },
-            // What the ledger says has to do.
+            // The release cannot be run, so the mismatch is that of the ledger.
             (false, false) => variant.mismatch(),
             (false, true) => return Err(ReportError::NotShown { name: variant.id.clone(), release }),
         };
@@ -107,7 +107,7 @@ impl Subject {
         })
     }
 
-    /// The operator that it is about; none, if its cause shows with several.
+    /// The operator that it is about; `None` if its cause shows with several operators.
     fn operator(&self) -> Option<&'static Operator> {
         let own = self.case.nodes[0].operator;
         let is_own = |variant: &Variant| variant.case().nodes[0].operator.name == own.name;
@@ -115,7 +115,7 @@ impl Subject {
         variants.iter().all(is_own).then_some(own)
     }
 
-    /// What is wrong, in one sentence: a person's, if there is one.
+    /// What is wrong, in one sentence: the title of the known issue, if there is one.
     fn wrong_words(&self, id: &RuntimeId) -> String {
         if let Some((cause, _)) = &self.known {
             return cause.title.clone();
@@ -127,8 +127,8 @@ impl Subject {
 }
 
 impl Report {
-    /// Runs the case of a subject on all runtimes of the probe, measures where it shows, and says so. `rewritten` gives a model as
-    /// a stage of optimization leaves it, if the runtime can write it.
+    /// Runs the case of a subject on all runtimes of the probe, measures where it shows, and makes the report. `rewritten` gives
+    /// the model that a stage of optimization makes, if the runtime can write it.
     pub fn new(
         subject: &Subject,
         ledger: &Ledger,
@@ -141,10 +141,10 @@ impl Report {
         let job = model::job(&case, &generated.tensors);
         let seen = Seen::new(&case, probe);
         let wrong = seen.wrong(mismatch);
-        // A program says itself which version it is.
+        // A user's own program reports its version itself, so the id of a result comes first.
         let id = wrong.first().map_or(&all[0], |row| &row.id);
         let (variant, variant_did) = wrong.iter().find_map(|row| row.contrary.clone()).unzip();
-        // Where configurations disagree, each is needed to see it.
+        // If configurations disagree, all of them are needed to show it.
         let needs_all = mismatch.discrepancies == [Discrepancy::ConfigurationsDisagree] && variant.is_none();
         let ids: Vec<RuntimeId> =
             if wrong.is_empty() || needs_all { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
@@ -265,7 +265,7 @@ impl Report {
     }
 }
 
-/// The expected outputs in the test data: only where the specification leaves nothing open.
+/// The expected outputs in the test data; `None` unless the specification has one answer.
 fn demanded(expectation: &Expectation) -> Option<&[Tensor]> {
     match expectation {
         Expectation::Defined(outputs) => Some(outputs),
@@ -286,7 +286,7 @@ struct Also {
 }
 
 impl Also {
-    /// The variants of a cause but one.
+    /// All variants of a cause, except the one that is reported.
     fn all_but(reported: &Variant, cause: &Cause) -> Vec<Also> {
         let others = cause.variants.iter().filter(|variant| variant.id != reported.id);
         let also = |(number, variant): (usize, &Variant)| {
@@ -304,7 +304,7 @@ impl Also {
     }
 }
 
-/// What a runtime at fault does, by how it is set up.
+/// The result of a runtime at fault, and its setup.
 #[derive(Clone, Debug, Serialize)]
 struct Actual {
     setup: String,
@@ -340,7 +340,7 @@ fn notes(job: &Job) -> Vec<&'static str> {
     notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
-/// Since which release an issue is there, of those that were tried.
+/// The first release with an issue, of those that were tried.
 fn since(known: &Variant, ledger: &Ledger) -> String {
     let of_runtime =
         ledger.known().map(|other| other.variant).filter(|other| other.runtime_name() == known.runtime_name());
@@ -356,7 +356,7 @@ fn since(known: &Variant, ledger: &Ledger) -> String {
     }
 }
 
-/// From which stage of optimization on an issue shows, and without which pass it does not, as far as that was searched for.
+/// The stage of optimization from which on an issue shows, and the passes without which it does not show, if they are known.
 fn which_pass(pass: &str) -> String {
     let (stage, passes) = pass.split_once(": ").map_or((pass, None), |(stage, passes)| (stage, Some(passes)));
     let without = match passes.map(|passes| passes.replace(", ", "` or `")) {
@@ -366,7 +366,7 @@ fn which_pass(pass: &str) -> String {
     format!("**Which pass:** it shows from the stage of optimization `{stage}` on{without}.")
 }
 
-/// That an issue is gone in the release under test, if it is.
+/// A sentence for an issue that is gone in the release under test.
 fn fixed(known: &Variant) -> Option<String> {
     let usual = known.usual_version();
     let is_old = by_number(&known.last_version) < by_number(usual);
@@ -379,7 +379,7 @@ fn fixed(known: &Variant) -> Option<String> {
     })
 }
 
-/// What should come of the model, and what does.
+/// A sentence with the expected result of the model and the actual one.
 fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatch) -> String {
     let (name, version, first) = (outside::public_name(&id.name), &id.version, &actual[0]);
     let does_not_agree = mismatch.discrepancies.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);

@@ -1,4 +1,4 @@
-//! Runtimes as people outside know them: what a report says of each is a row of its own.
+//! Runtimes as people outside know them: a row for each, with the facts that a report needs.
 
 use crate::runtime::REFERENCE;
 use crate::tensor::ElementType;
@@ -14,18 +14,18 @@ pub(super) enum Program {
     Crate(Crate),
 }
 
-/// The program of a runtime in Rust: it reads the case, and is the same for each.
+/// The program for a runtime in Rust. It reads the case, so it is the same for each case.
 #[derive(Clone, Copy)]
 pub(super) struct Crate {
-    /// The dependencies, in TOML: each a name, and what stands beside its version.
+    /// The dependencies: the name of each, and the TOML that stands beside its version.
     pub dependencies: &'static [(&'static str, &'static str)],
     /// The text of `src/main.rs`.
     pub main: &'static str,
-    /// The types of which it can be fed tensors.
+    /// The element types of tensors that it can be fed.
     pub fed: &'static [ElementType],
 }
 
-/// The file beside each `main.rs`, that reads the case.
+/// The file beside each `main.rs` that reads the case.
 pub(super) const CASE: &str = include_str!("templates/case.rs");
 
 const TRACT: Crate = Crate {
@@ -63,15 +63,15 @@ pub(super) struct Rewriter {
 }
 
 struct Outside {
-    /// What it is called here.
+    /// Its name in this project.
     name: &'static str,
-    /// What it is called elsewhere.
+    /// Its name elsewhere.
     public_name: &'static str,
-    /// Where a release of it comes from, behind its version.
+    /// The source of its releases, as text after the version.
     package: &'static str,
-    /// How it is set up in a configuration, in its own terms.
+    /// Its setup in a configuration, in its own terms.
     setup: fn(&str) -> String,
-    /// The kind of program that shows what is wrong with it.
+    /// The kind of program that shows a finding.
     program: Option<Program>,
 }
 
@@ -184,22 +184,22 @@ fn of(name: &str) -> Option<&'static Outside> {
     RUNTIMES.iter().find(|runtime| runtime.name == name)
 }
 
-/// What people outside call a runtime.
+/// The name of a runtime for people outside.
 pub(super) fn public_name(name: &str) -> &str {
     of(name).map_or(name, |runtime| runtime.public_name)
 }
 
-/// Where a release of a runtime comes from, behind its version; empty if that is not known.
+/// The source of the releases of a runtime, as text after the version; empty if it is not known.
 pub(super) fn package(name: &str) -> &'static str {
     of(name).map_or("", |runtime| runtime.package)
 }
 
-/// How a runtime is set up in a configuration, in its own terms; empty where there is nothing to set.
+/// The setup of a runtime in a configuration, in its own terms; empty if there is nothing to set.
 pub(super) fn setup(name: &str, configuration: &str) -> String {
     of(name).map_or(plain as fn(&str) -> String, |runtime| runtime.setup)(configuration)
 }
 
-/// The kind of program that shows what is wrong with a runtime, if there is one.
+/// The kind of program that shows a finding on a runtime, if there is one.
 pub(super) fn program(name: &str) -> Option<Program> {
     of(name)?.program
 }

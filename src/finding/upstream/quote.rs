@@ -1,4 +1,4 @@
-//! What the documents of ONNX say about a case, word for word, and what that means for it.
+//! The sentences of the ONNX documents about a case, word for word, and what they mean for it.
 
 use crate::case::{Declared, Encoding, Generated, Single, Wiring};
 use crate::operator::{AttributeKind, Rule};
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// A sentence of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::finding) struct Quote {
-    /// As it stands there, but for line breaks.
+    /// The words of the document, without its line breaks.
     pub text: &'static str,
     /// Such as `Reshape-14`.
     pub document: String,
@@ -19,7 +19,7 @@ pub(in crate::finding) struct Quote {
 const REPOSITORY: &str = "https://github.com/onnx/onnx/blob/main";
 
 impl Quote {
-    /// From the document of the operator version that holds for a case.
+    /// A sentence from the document of the operator version that holds for a case.
     fn operator(case: &Single, text: &'static str) -> Quote {
         let document = case.operator_version();
         Quote { text, url: format!("{REPOSITORY}/docs/Changelog.md#{document}"), document }
@@ -58,16 +58,15 @@ const COPIED: &str = "A dimension could also be 0, in which case the actual dime
 
 /// The sentences that decide a case, and what they mean for it. There is at least one.
 pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
-    // Of a graph, what is asked of the node that is at stake, or of its last.
+    // In a graph, the sentences are about the node that the rule concerns, or about the last node.
     let case = &generated.case;
     let values = case.values(&generated.tensors);
     let node = generated.expectation.rule().and_then(|rule| case.node_of(rule)).unwrap_or(case.nodes.len() - 1);
-    // What a node takes that is not known, since one before it is refused, is said by that one.
+    // If the inputs of the node are not known, since a node before it is refused, the sentences are about that one.
     let of_node = |node: usize| case.alone(node, &values, Wiring::Input(Declared::Static));
     let alone = case.single().or_else(|| of_node(node)).or_else(|| (0..node).rev().find_map(of_node));
     let Some(case) = &alone else { return (vec![], String::new()) };
     let own = |text| Quote::operator(case, text);
-    // A runtime that is ended or that panics is wrong whatever the rule is.
     let (mut quotes, remark) = match generated.expectation.rule() {
         None => (vec![own(purpose(case))], defined(case, mismatch)),
         Some(rule) => {
@@ -80,12 +79,12 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
     (quotes, remark)
 }
 
-/// The first words of the specification itself in the text of a rule.
+/// The first quotation from the specification in the text of a rule.
 fn quoted(rule: Rule) -> Option<&'static str> {
     rule.text().sentence.split('"').nth(1)
 }
 
-/// What the operator is for.
+/// The sentence on the purpose of the operator.
 fn purpose(case: &Single) -> &'static str {
     case.operator.purpose(case.opset)
 }
@@ -112,7 +111,7 @@ fn defined(case: &Single, mismatch: &Mismatch) -> String {
     }
 }
 
-/// What a rule means for a case, and the words that say so where the rule itself has none of the operator's document.
+/// What a rule means for a case, and sentences that say so, if the rule itself has none from the document of the operator.
 fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
     let version = case.operator_version();
     let specs = case.version().map_or(&[][..], |version| version.inputs);
@@ -243,7 +242,7 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             (signature(), format!("{version} requires {}.", names(&mut required.into_iter())))
         }
         Rule::PARAMETER_TYPE | Rule::MIXED_TYPES => (signature(), rule.text().sentence.to_owned()),
-        // Its own words are quoted already, if the document has any.
+        // The words of the rule itself are quoted already.
         rule if quoted(rule).is_some() => (vec![], String::new()),
         rule => (vec![Quote::operator(case, purpose(case))], rule.text().sentence.to_owned()),
     }
@@ -259,7 +258,7 @@ const fn attribute_kind(kind: AttributeKind) -> &'static str {
     }
 }
 
-/// What else matters where a model has a right answer: dims of 0, symbols, fields.
+/// Further sentences that matter for a case: on dims of 0, symbols and fields.
 fn circumstances(case: &Single, rule: Option<Rule>) -> Vec<Quote> {
     let is_open = matches!(rule, None | Some(Rule::VAST_DIMS | Rule::COPIED_ZERO_AND_INFERRED));
     let wired = |wanted: fn(Wiring) -> bool| case.operands.iter().flatten().any(|operand| wanted(operand.wiring));

@@ -1,4 +1,4 @@
-//! The program that shows a finding with nothing of this project in it: a script in Python, or a Cargo package.
+//! The program that shows a finding without this project: a script in Python, or a Cargo package.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION};
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 
-/// The folder of a second model, where there is one.
+/// The folder of a second model, if there is one.
 pub(super) const VARIANT: &str = "variant";
 const VARIANT_MODEL: &str = "variant/model.onnx";
 
-/// What a reproducer is made of.
+/// The parts of a reproducer.
 #[derive(Debug)]
 pub(super) struct Reproducer<'a> {
     pub title: &'a str,
@@ -30,9 +30,9 @@ pub(super) struct Reproducer<'a> {
     pub ids: &'a [RuntimeId],
     pub discrepancies: &'a [Discrepancy],
     pub generated: &'a Generated,
-    /// A second model, of which the same is to come.
+    /// A second model, which must give the same result.
     pub variant: Option<&'a Case>,
-    /// The output that is looked at, by its place.
+    /// The place of the output that is checked.
     pub output: usize,
 }
 
@@ -42,23 +42,23 @@ pub(super) struct Written {
     pub files: Vec<(&'static str, String)>,
     /// A command for each line.
     pub commands: Vec<String>,
-    /// Outputs that are acceptable where there are several, see [`acceptable_file`].
+    /// The acceptable outputs, if more than one answer is right; see [`acceptable_file`].
     pub acceptable: Vec<Tensor>,
 }
 
-/// What is held against what.
+/// The check that a program makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Check {
-    /// An outcome, against what is acceptable.
+    /// Compares an outcome with the acceptable ones.
     Answer,
-    /// Several outcomes, against each other.
+    /// Compares several outcomes with each other.
     Same,
-    /// An output, against what was declared of it.
+    /// Compares an output with its declaration.
     Declared,
 }
 
-/// A model in the folder of the report, and what it is fed.
+/// A model in the folder of the report, and the names of its inputs.
 #[derive(Debug, Serialize)]
 struct Model {
     /// Empty, or the name of a folder and a slash.
@@ -68,10 +68,10 @@ struct Model {
 }
 
 impl Reproducer<'_> {
-    /// The reproducer.
+    /// Makes the files of the reproducer.
     ///
     /// # Errors
-    /// If there can be none; the error says why, to people outside.
+    /// If there can be no program. The error tells people outside why.
     pub fn write(&self) -> Result<Written, String> {
         let provider = self.ids.iter().find_map(|id| id.configuration.split_once('+'));
         match (self.ids.first().and_then(|id| outside::program(&id.name)), provider) {
@@ -99,7 +99,7 @@ impl Reproducer<'_> {
         }
     }
 
-    /// Whether what is wrong would take the process with it.
+    /// Whether the mismatch would end the process.
     fn needs_a_process(&self) -> bool {
         self.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash)
     }
@@ -119,7 +119,6 @@ impl Reproducer<'_> {
         }
     }
 
-    /// The models.
     fn models(&self) -> Vec<Model> {
         let model = |folder: String, case: &Case| {
             let names = model::job(case, &case.tensors()).inputs.iter().map(ToString::to_string).collect();
@@ -159,7 +158,7 @@ impl Reproducer<'_> {
         Ok(Written { files: vec![("repro.py", text)], commands, acceptable })
     }
 
-    /// The folders of what the session is fed in runs before the one that is looked at.
+    /// The folders with the inputs of the runs before the one that is checked.
     fn before(&self) -> Vec<String> {
         (0..self.generated.case.before.len()).map(test_data::before).collect()
     }
@@ -259,26 +258,26 @@ impl Reproducer<'_> {
     }
 }
 
-/// The file of an output that is acceptable where there are several.
+/// The file of an acceptable output, if more than one answer is right.
 pub(super) fn acceptable_file(index: usize) -> String {
     format!("acceptable_{index}.pb")
 }
 
-/// Whether numpy has the element type, and onnxruntime takes it from there.
+/// Whether numpy has the element type, and onnxruntime takes it from numpy.
 fn is_known_to_numpy(element_type: ElementType) -> bool {
     element_type as u8 <= ElementType::Uint64 as u8
 }
 
-/// What a program in Rust reads: see `templates/case.rs`.
+/// The contents of `case.json`, which a program in Rust reads: see `templates/case.rs`.
 #[derive(Serialize)]
 struct CaseFile {
     check: Check,
     expected: String,
     setups: Vec<String>,
     models: Vec<ModelFile>,
-    /// The output that is looked at, by its place.
+    /// The place of the output that is checked.
     output: usize,
-    /// Empty if nothing is expected of it.
+    /// The element type that is expected of it; empty if there is none.
     output_type: String,
     acceptable: Vec<TensorFile>,
     error_is_right: bool,

@@ -1,4 +1,4 @@
-//! What the runtimes made of the case of a report, and where else it shows.
+//! The results of the runtimes for the case of a report, and where else the mismatch shows.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::runtime::{Execution, Outcome, Output, RuntimeId};
 use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement, Mismatch};
 
-/// What every runtime made of a case.
+/// The results of every runtime for a case.
 pub(super) struct Seen {
     sightings: Vec<Sighting>,
 }
@@ -21,22 +21,22 @@ pub(super) struct Seen {
 /// A configuration that is at fault.
 pub(super) struct Wrong {
     pub id: RuntimeId,
-    /// What it did.
+    /// Its result in words.
     pub did: String,
     execution: Execution,
-    /// The place of the output that is not as it was declared, if that is what is wrong.
+    /// The place of the output that is not as declared, if that is the mismatch.
     undeclared: Option<usize>,
-    /// A variant of the case, and what it made of that, where it is at odds with itself.
+    /// A variant of the case and its result in words, if the runtime disagrees with itself.
     pub contrary: Option<(Case, String)>,
 }
 
 impl Wrong {
-    /// The place of the output that is not as expected: the first, if that is another or none.
+    /// The place of the first output that is not as expected; 0 if there is none.
     pub fn output(&self, expectation: &Expectation) -> usize {
         if let Some(place) = self.undeclared {
             return place;
         }
-        // Where an error is right too, the answer that is right beside it.
+        // If several results are right, the first that is an answer.
         let expected = match expectation {
             Expectation::Unspecified { tolerated, .. } => tolerated.iter().find_map(|answer| match answer {
                 Answer::Outputs(outputs) => Some(&outputs[..]),
@@ -61,7 +61,7 @@ pub(super) struct Row {
 }
 
 impl Seen {
-    /// What all releases made of a case.
+    /// Runs a case on all releases.
     pub fn new(case: &Case, probe: &mut Probe) -> Seen {
         let mut releases: Vec<String> = probe.ids().iter().map(RuntimeId::release).collect();
         releases.dedup();
@@ -89,7 +89,7 @@ impl Seen {
         wrong.collect()
     }
 
-    /// What each of them did.
+    /// The result of each configuration.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         for sighting in &self.sightings {
@@ -102,7 +102,7 @@ impl Seen {
                     did: did(id, &examination.executions[place]),
                     mark: words::mark(&examination.judgements[place]),
                 };
-                // What several configurations of one release do is said once.
+                // Configurations of one release with the same result share a row.
                 match rows.last_mut() {
                     Some(last) if last.is_like(&row) => last.setup = format!("{}; {}", last.setup, row.setup),
                     _ => rows.push(row),
@@ -119,14 +119,14 @@ impl Row {
     }
 }
 
-/// What shape a runtime declared of an output, before the words for what it then did.
+/// The shape that a runtime declared for an output, in words that stand before those for its result.
 fn declared(execution: &Execution, place: usize) -> Option<String> {
     let dims = execution.declared.as_ref()?.get(place)?.dims.as_ref()?;
     let dims: Vec<String> = dims.iter().map(|dim| dim.map_or_else(|| "?".to_owned(), |dim| dim.to_string())).collect();
     Some(format!("declares an output of shape [{}], and ", dims.join(", ")))
 }
 
-/// What a runtime did. Errors of the implementation of this project tell people outside nothing.
+/// The result of a runtime in words, without error messages of the in-house implementation: they tell people outside nothing.
 fn did(id: &RuntimeId, execution: &Execution) -> String {
     match &execution.outcome {
         Outcome::Refused { .. } if id.name == "in-house" => "gives an error".to_owned(),
@@ -134,10 +134,10 @@ fn did(id: &RuntimeId, execution: &Execution) -> String {
     }
 }
 
-/// The case at the newest opset at which the same mismatch shows and the most runtimes take part. What only one runtime can
-/// read tells its maintainers less.
+/// The case at the opset at which the mismatch shows and the most runtimes take part; of several such opsets, at the newest. A
+/// model that only one runtime can read tells its maintainers less.
 pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> Case {
-    // Each look at what ends or hangs a process takes long, and other runtimes may do the same.
+    // Each run of a case that ends or hangs a process takes long, and other runtimes may do the same.
     if mismatch.is_costly() {
         return case.clone();
     }
@@ -146,7 +146,7 @@ pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Prob
     let mut best: Option<(usize, Case)> = None;
     for opset in (1..=case.opset.min(NEWEST_OPSET)).rev() {
         let candidate = Case { opset, ..case.clone() };
-        // A Constant of its type may not be valid there.
+        // A Constant of its type may not be valid at that opset.
         if candidate.rule_on_the_graph() != case.rule_on_the_graph() {
             continue;
         }

@@ -22,7 +22,7 @@ pub(super) fn render(name: &str, context: Value) -> String {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("the usual delimiters are well-formed"));
     environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-    // A string as a literal of the language.
+    // A string as a literal of Python.
     environment.add_filter("python", |text: String| serde_json::Value::from(text).to_string());
     environment.add_filter("cell", |text: String| text.replace('|', "\\|"));
     for (name, text) in TEMPLATES {

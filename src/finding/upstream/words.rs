@@ -1,4 +1,4 @@
-//! What was seen, in words that need no term of this project.
+//! Results in words that need no term of this project.
 
 use crate::case::{Case, Declared, Encoding, Fed, Wiring, describe};
 use crate::finding::report::code;
@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::text::cut;
 use crate::verdict::{Discrepancy, Judgement};
 
-/// Characters of a message that are shown at the most.
+/// The most characters of a message that are shown.
 const LONGEST: usize = 600;
 
 /// A tensor: its type, its shape, and its elements if they are few.
@@ -17,7 +17,7 @@ pub(super) fn tensor(tensor: &Tensor) -> String {
     tensor_of(tensor.element_type().name(), tensor)
 }
 
-/// A tensor whose elements are of a type that is called so.
+/// A tensor with this name for its element type.
 fn tensor_of(type_name: &str, tensor: &Tensor) -> String {
     let dims = tensor.dims();
     if tensor.is_empty() {
@@ -36,7 +36,7 @@ fn tensors(tensors: &[Tensor]) -> String {
     tensors.iter().map(tensor).collect::<Vec<_>>().join(", and ")
 }
 
-/// What a model is to give.
+/// The expected result of a model.
 pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy]) -> String {
     if discrepancies.contains(&Discrepancy::Undeclared) {
         return "an output of the type and shape that the runtime itself declares for it once the model is loaded"
@@ -69,7 +69,7 @@ pub(super) fn expected(expectation: &Expectation, discrepancies: &[Discrepancy])
     }
 }
 
-/// What a runtime did, after its name.
+/// The result of a runtime, as words after its name.
 pub(super) fn did(execution: &Execution) -> String {
     let at = |stage: &Stage| match stage {
         Stage::Load => "when the model is loaded",
@@ -97,7 +97,7 @@ pub(super) fn did(execution: &Execution) -> String {
             });
             format!("gives {}", words.collect::<Vec<_>>().join(", and "))
         }
-        // It is only when the output is read that there is no number in it.
+        // Only when the output is read does it show that it has no numbers.
         Outcome::Refused { reason: Reason::Symbol, stage: Stage::Run } => {
             format!("gives an output of symbols that has no numbers: {}", message())
         }
@@ -114,12 +114,12 @@ pub(super) fn did(execution: &Execution) -> String {
     }
 }
 
-/// What a runtime does, as far as that can be said without having seen it.
+/// What a runtime does wrong, in words that need no result of it.
 pub(super) fn does(discrepancies: &[Discrepancy]) -> String {
     discrepancies.iter().map(|discrepancy| plain(*discrepancy)).collect::<Vec<_>>().join(" and ")
 }
 
-/// A discrepancy, after the name of a runtime.
+/// A discrepancy, as words after the name of a runtime.
 fn plain(discrepancy: Discrepancy) -> &'static str {
     match discrepancy {
         Discrepancy::WrongDims => "gives an output of another shape",
@@ -137,7 +137,7 @@ fn plain(discrepancy: Discrepancy) -> &'static str {
     }
 }
 
-/// What is thought of a runtime, in a table.
+/// The judgement on a runtime, in a table.
 pub(super) fn mark(judgement: &Judgement) -> &'static str {
     match judgement {
         Judgement::Agrees => "right",
@@ -163,7 +163,7 @@ pub(super) const fn wiring(wiring: Wiring) -> &'static str {
     }
 }
 
-/// What tells a second model from the first.
+/// The difference between a second model and the first, in words.
 pub(super) fn difference(case: &Case, other: &Case) -> String {
     if case.opset != other.opset {
         return format!("the same at opset {}", other.opset);
@@ -172,12 +172,12 @@ pub(super) fn difference(case: &Case, other: &Case) -> String {
     format!("the same call with its inputs as {}", wired.map_or("graph inputs", wiring))
 }
 
-/// What is fed to a model, a line each.
+/// The inputs that a model is fed, a line each.
 pub(super) fn feeds(job: &Job) -> Vec<String> {
     job.feeds(job.runs.len().saturating_sub(1)).map(|(name, fed)| format!("`{name}` is {}", tensor(fed))).collect()
 }
 
-/// The operators that models are generated of.
+/// The operators of generated models.
 pub(super) fn operators() -> String {
     let names: Vec<&str> = OPERATORS.iter().map(|operator| operator.name).collect();
     names.split_last().map_or(String::new(), |(last, others)| format!("{} and {last}", others.join(", ")))
@@ -188,7 +188,7 @@ pub(super) fn without_stop(sentence: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
 }
 
-/// A sentence on what is wrong as a title, which names the operator if it is about one.
+/// A sentence on what is wrong, as a title. The title names the operator, if there is one.
 pub(super) fn title(operator: Option<&Operator>, sentence: &str) -> String {
     let sentence = without_stop(sentence);
     match operator {
@@ -197,7 +197,7 @@ pub(super) fn title(operator: Option<&Operator>, sentence: &str) -> String {
     }
 }
 
-/// A sentence as it goes on after a colon.
+/// A sentence as it is written after a colon.
 fn uncapitalized(sentence: &str) -> String {
     let mut characters = sentence.chars();
     match characters.next() {

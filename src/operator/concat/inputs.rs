@@ -1,4 +1,4 @@
-//! The inputs of a drawn Concat: some that fit one another, and what breaks a rule among them.
+//! The inputs of a drawn Concat: inputs that fit one another, and among them inputs that break a rule.
 
 use arbitrary::Result;
 
@@ -7,7 +7,7 @@ use crate::operator::draw::LARGE;
 use crate::operator::{Aim, Drawing, MAX_DRAWN, Rule, axis, dims_of_rank};
 use crate::tensor::product;
 
-/// The dims of an input, or none where it is left out.
+/// The dims of an input; `None` if it is left out.
 type Operand = Option<Vec<i64>>;
 
 pub(super) fn draw(d: &mut Drawing) -> Result<()> {
@@ -27,8 +27,8 @@ pub(super) fn draw(d: &mut Drawing) -> Result<()> {
     Ok(())
 }
 
-/// Gives data of a rank with which the aim can be reached, where others cannot; and often fewer elements, to leave room for
-/// the other inputs.
+/// Gives the data a rank with which the aim can be reached, if its own does not allow it. Data drawn for this call alone often gets
+/// fewer elements, to leave room for the other inputs.
 fn fit_rank(d: &mut Drawing) -> Result<()> {
     let rank = u8::try_from(d.dims.len()).unwrap_or(u8::MAX);
     if d.aim == Aim::Valid && d.is_free && d.ratio(1, 2)? {
@@ -52,7 +52,7 @@ fn axis_value(d: &mut Drawing) -> Result<Option<i64>> {
         Aim::Break(Rule::CONCAT_NEGATIVE_AXIS) => d.between(-rank, -1)?,
         Aim::Break(Rule::CONCAT_SCALAR) | Aim::Wild if may_be_absent && d.ratio(1, 4)? => return Ok(None),
         Aim::Break(Rule::CONCAT_SCALAR) => d.choose(&[0, -1, 1])?,
-        // Without an axis it is 1.
+        // The default axis is 1.
         Aim::Break(Rule::CONCAT_AXIS_RANGE) if may_be_absent && rank == 1 && d.ratio(1, 2)? => return Ok(None),
         Aim::Break(Rule::CONCAT_AXIS_RANGE) => d.axis_out_of_range(true)?,
         Aim::Wild if rank == 0 || d.ratio(1, 2)? => d.any_axis()?,
@@ -63,14 +63,14 @@ fn axis_value(d: &mut Drawing) -> Result<Option<i64>> {
     Ok(Some(value))
 }
 
-/// Gives data of sizes with which the rule can be broken, where others cannot.
+/// Gives the data sizes with which the rule can be broken, if its own do not allow it.
 fn fit_sizes(d: &mut Drawing, axis: usize) -> Result<()> {
     match d.aim {
-        // An input without elements is a misfit of another kind. A size that only a 0 beside it allows goes with the 0.
+        // An input without elements breaks another rule. A size that is valid only beside a 0 becomes 1, as the 0 does.
         Aim::Break(Rule::CONCAT_OTHER_RANK | Rule::CONCAT_OTHER_DIMS) if d.dims.contains(&0) => {
             d.dims.iter_mut().filter(|dim| !(1..=MAX_DRAWN).contains(*dim)).for_each(|dim| *dim = 1);
         }
-        // What is taken for a fit would have as many elements as the large size asks for.
+        // A runtime that takes a misfit for a fit would make as many elements as the large size asks for.
         _ if may_misfit(d.aim) => {
             d.dims.iter_mut().filter(|dim| **dim > MAX_DRAWN).for_each(|dim| *dim = 1);
         }
@@ -85,12 +85,12 @@ fn fit_sizes(d: &mut Drawing, axis: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether an input may be drawn that does not fit, beside one without elements.
+/// Whether an input that does not fit may be drawn beside an input without elements.
 fn may_misfit(aim: Aim) -> bool {
     matches!(aim, Aim::Break(Rule::CONCAT_EMPTY_MISFIT) | Aim::Wild)
 }
 
-/// One of the places of a dim that is not that of the axis.
+/// The place of one of the dims other than that of the axis.
 fn off_axis(d: &mut Drawing, axis: usize) -> Result<usize> {
     let places: Vec<usize> = (0..d.dims.len()).filter(|&place| place != axis).collect();
     d.choose(&places)
@@ -136,7 +136,7 @@ fn scalars(d: &mut Drawing) -> Result<Vec<Vec<i64>>> {
     (0..d.between(least, 2)?).map(|_| Ok(vec![])).collect()
 }
 
-/// Adds to inputs that fit one another what breaks the rule, or, of a wild call, anything.
+/// Adds inputs that break the rule to inputs that fit one another. In a wild call, adds any inputs.
 fn misfit(d: &mut Drawing, axis: usize, operands: &mut Vec<Operand>) -> Result<()> {
     let dims = d.dims.clone();
     let with = |place: usize, size: i64| {
@@ -176,7 +176,7 @@ fn misfit(d: &mut Drawing, axis: usize, operands: &mut Vec<Operand>) -> Result<(
             }
             misfits.retain(|other| other.contains(&0) && !fits(other, &dims, axis));
             let other = d.u.choose(&misfits)?.clone();
-            // Where nothing else has elements, the first input is what the others are to fit.
+            // If no other input has elements, the others have to fit the first input.
             let may_be_first = operands.iter().flatten().any(|dims| !dims.contains(&0));
             insert(d, operands, Some(other), may_be_first)?;
         }
@@ -191,7 +191,7 @@ fn misfit(d: &mut Drawing, axis: usize, operands: &mut Vec<Operand>) -> Result<(
     Ok(())
 }
 
-/// Puts an input anywhere among the others, but not before data that is decided.
+/// Inserts an input anywhere among the others, but not before data that is given.
 fn insert(d: &mut Drawing, operands: &mut Vec<Operand>, operand: Operand, may_be_first: bool) -> Result<()> {
     let least = usize::from(!(d.is_free && may_be_first));
     let place = d.u.int_in_range(least..=operands.len())?;
@@ -199,7 +199,7 @@ fn insert(d: &mut Drawing, operands: &mut Vec<Operand>, operand: Operand, may_be
     Ok(())
 }
 
-/// The dims of an input that may fit the data or not, or none.
+/// The dims of an input that may fit the data or not; `None` leaves the input out.
 fn wild_dims(d: &mut Drawing) -> Result<Operand> {
     let mut dims = d.dims.clone();
     match d.between(0, 9)? {

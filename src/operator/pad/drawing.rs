@@ -10,7 +10,7 @@ use crate::tensor::{ElementType, Tensor, product};
 /// Names of modes that no version has.
 const OTHER_MODES: [&str; 8] = ["mirror", "Constant", "", "symmetric", "CONSTANT", "edges", " edge", "reflect101"];
 
-/// Values that float16 does not have: inexact, past its ends, and no number.
+/// Values that float16 does not have: inexact ones, ones beyond its range, and a NaN.
 const ODD_VALUES: [f32; 10] =
     [f32::NAN, 0.1, -1e-10, 1e-7, 65_519.0, 65_520.0, -1e6, f32::MAX, f32::MIN_POSITIVE, 2049.0];
 
@@ -18,7 +18,7 @@ const ODD_VALUES: [f32; 10] =
 const VALUES: [f32; 10] =
     [0.0, 1.0, -1.5, -0.0, 0.5, 65_504.0, f32::INFINITY, f32::NEG_INFINITY, 5.960_464_5e-8, -2048.0];
 
-/// What the axes of the data are padded with, in pairs of a number for the front and one for the end.
+/// The pads of the axes, in pairs of the number before an axis and the number after it.
 type Pairs = Vec<(i64, i64)>;
 
 pub(super) fn draw(d: &mut Drawing) -> Result<()> {
@@ -31,7 +31,7 @@ pub(super) fn draw(d: &mut Drawing) -> Result<()> {
         None => (0..d.dims.len()).collect(),
     };
     let mut pairs = if d.is_wild() { wild_pairs(d, &places)? } else { pairs(d, mode, &places)? };
-    // An axis out of range has a pair, too.
+    // An axis out of range also has a pair.
     pairs.resize(axes.as_ref().map_or(places.len(), Vec::len), (0, 0));
     let mut pads = list(&pairs);
     if d.breaks(Rule::PAD_LENGTH) || d.is_wild() && d.ratio(1, 16)? {
@@ -53,7 +53,7 @@ pub(super) fn draw(d: &mut Drawing) -> Result<()> {
     inputs(d, mode, &pads, axes.as_deref())
 }
 
-/// Gives data with which the rule can be broken, or that can be padded.
+/// Gives the call data with which the rule can be broken, or data that can be padded.
 fn fit_data(d: &mut Drawing) -> Result<()> {
     match d.aim {
         Aim::Break(Rule::PAD_DEFAULT_FILL) => d.element_type = ElementType::Float8e8m0,
@@ -104,7 +104,7 @@ fn mode(d: &mut Drawing) -> Result<Option<String>> {
             Aim::Wild if d.ratio(1, 16)? => d.choose(&OTHER_MODES)?,
             _ => d.choose(modes)?,
         };
-        // Absent, it is `constant`.
+        // The default mode is `constant`.
         let is_there = name != "constant" || d.ratio(1, 2)?;
         Ok(is_there.then(|| AttributeValue::String(name.to_owned())))
     })?;
@@ -114,7 +114,7 @@ fn mode(d: &mut Drawing) -> Result<Option<String>> {
     })
 }
 
-/// Distinct axes in range, or what breaks a rule on them; `None` stands for all.
+/// Distinct axes in range, or axes that break a rule on them. `None` stands for all axes.
 fn axes(d: &mut Drawing) -> Result<Option<Vec<i64>>> {
     let rank = d.dims.len();
     let is_bent = matches!(d.aim, Aim::Break(Rule::PAD_AXIS_RANGE | Rule::PAD_REPEATED_AXIS));
@@ -124,7 +124,7 @@ fn axes(d: &mut Drawing) -> Result<Option<Vec<i64>>> {
         _ if may_be_absent && d.ratio(1, 2)? => return Ok(None),
         Some(count) => count,
         None if is_bent => d.u.int_in_range(rank.min(1)..=rank)?,
-        // The axis at which a rule can be broken has to be there.
+        // All axes are given, because the axis at which the rule can be broken must be among them.
         None if matches!(aim, Aim::Break(_)) => rank,
         None => d.u.int_in_range(0..=rank)?,
     };
@@ -148,7 +148,7 @@ fn axes(d: &mut Drawing) -> Result<Option<Vec<i64>>> {
     Ok(Some(axes))
 }
 
-/// Adds the inputs but the data.
+/// Adds the inputs other than the data.
 fn inputs(d: &mut Drawing, mode: Mode, pads: &[i64], axes: Option<&[i64]>) -> Result<()> {
     let bent = d.breaks(Rule::PAD_OPERAND_RANK).then_some(axes.is_some() && d.ratio(1, 2)?);
     if bent == Some(false) {
@@ -177,7 +177,7 @@ fn narrow(list: &[i64]) -> Tensor {
     Tensor::from_element_bits(ElementType::Int32, dims, bits).expect("there are as many as the dims say")
 }
 
-/// The dims of the fill, if it is there.
+/// The dims of the fill, if the call has a fill.
 fn fill_dims(d: &mut Drawing, mode: Mode) -> Result<Option<Vec<i64>>> {
     let is_needed = d.element_type == ElementType::Float8e8m0 && mode == Mode::Constant;
     let aim = d.aim;
@@ -195,7 +195,7 @@ fn fill_dims(d: &mut Drawing, mode: Mode) -> Result<Option<Vec<i64>>> {
     })
 }
 
-/// The attribute with the fill.
+/// Adds the attribute with the fill.
 fn value(d: &mut Drawing) -> Result<()> {
     d.attribute(VALUE, |d| {
         let aim = d.aim;
@@ -203,7 +203,7 @@ fn value(d: &mut Drawing) -> Result<()> {
             Aim::Break(Rule::PAD_VALUE) => d.choose(&ODD_VALUES)?,
             Aim::Wild if d.ratio(1, 4)? => d.choose(&ODD_VALUES)?,
             _ if d.ratio(1, 3)? => return Ok(None),
-            // One that only wider types have.
+            // A value that only wider types have.
             _ if d.element_type != ElementType::Float16 && d.ratio(1, 4)? => 0.1,
             _ => d.choose(&VALUES)?,
         };
@@ -212,7 +212,7 @@ fn value(d: &mut Drawing) -> Result<()> {
     Ok(())
 }
 
-/// Pads for the axes at some places, valid but for what the aim asks of them.
+/// Pads for the axes at these places. They are valid, except that they break a rule if the aim asks for it.
 fn pairs(d: &mut Drawing, mode: Mode, places: &[usize]) -> Result<Pairs> {
     let mut pairs = vec![(0, 0); places.len()];
     if let Some((at, pair)) = bent_pair(d, mode, places)? {
@@ -230,12 +230,12 @@ fn pairs(d: &mut Drawing, mode: Mode, places: &[usize]) -> Result<Pairs> {
     Ok(pairs)
 }
 
-/// The numbers as an input or attribute has them: all that begin an axis, and then all that end one.
+/// The pairs as an input or attribute has them: the numbers before all axes, then the numbers after all axes.
 fn list(pairs: &[(i64, i64)]) -> Vec<i64> {
     pairs.iter().map(|pair| pair.0).chain(pairs.iter().map(|pair| pair.1)).collect()
 }
 
-/// Whether the aim has no part in what the pads are.
+/// Whether the aim is a rule on the form of a node, so that the pads play no part in it.
 fn is_of_form(d: &Drawing) -> bool {
     match d.aim {
         Aim::Break(rule) => Rule::FORM.contains(&rule),
@@ -243,14 +243,14 @@ fn is_of_form(d: &Drawing) -> bool {
     }
 }
 
-/// The dims with that at a place padded, if it can be.
+/// The dims with the dim at a place padded, if the result is not negative and fits in an i64.
 fn with_dim(dims: &[i64], place: usize, (before, after): (i64, i64)) -> Option<Vec<i64>> {
     let mut padded = dims.to_vec();
     padded[place] = i64::try_from(i128::from(dims[place]) + i128::from(before) + i128::from(after)).ok()?;
     (padded[place] >= 0).then_some(padded)
 }
 
-/// Whether pads of an axis of a size have exactly one meaning, and leave few enough elements.
+/// Whether pads of an axis of this size have exactly one meaning, and the output has few enough elements.
 fn is_valid(d: &Drawing, mode: Mode, size: i64, (before, after): (i64, i64), padded: &[i64]) -> bool {
     let line = Line { first: 0, size: size.into(), before: before.into(), after: after.into() };
     let is_small = product(padded.iter().copied()).is_some_and(|count| count <= MAX_DRAWN.into());
@@ -258,7 +258,7 @@ fn is_valid(d: &Drawing, mode: Mode, size: i64, (before, after): (i64, i64), pad
     is_small && is_defined && (d.breaks(Rule::VAST_DIMS) || !is_vast(padded))
 }
 
-/// Pads for an axis of a size that are likely to be valid.
+/// Pads for an axis of this size that are likely to be valid.
 fn valid_pair(d: &mut Drawing, mode: Mode, size: i64, dims: &[i64]) -> Result<(i64, i64)> {
     let most = match mode {
         Mode::Reflect => (size - 1).clamp(0, 7),
@@ -266,7 +266,7 @@ fn valid_pair(d: &mut Drawing, mode: Mode, size: i64, dims: &[i64]) -> Result<(i
         _ => 4,
     };
     let is_nothing = size == 0 || dims.iter().filter(|&&dim| dim == 0).count() > 1;
-    // Kinds that are drawn more often stand there more often.
+    // The more numbers a kind has here, the more often it is drawn.
     Ok(match d.between(0, 9)? {
         0 => (0, 0),
         1 if size == 0 && mode != Mode::Constant => (0, 0),
@@ -281,7 +281,7 @@ fn valid_pair(d: &mut Drawing, mode: Mode, size: i64, dims: &[i64]) -> Result<(i
             let (removed, added) = (-d.between(0, size)?, d.between(0, most)?);
             if d.ratio(1, 2)? { (removed, added) } else { (added, removed) }
         }
-        // Beside a dim of 0, more than 32 bits count.
+        // Beside a dim of 0, numbers beyond 32 bits are possible.
         _ if mode != Mode::Reflect && (is_nothing || dims.contains(&0)) => {
             (d.choose(&[1 << 31, 1 << 32, (1 << 32) + 1, 1 << 40, 0])?, d.choose(&[0, 1, 1 << 33])?)
         }
@@ -289,8 +289,8 @@ fn valid_pair(d: &mut Drawing, mode: Mode, size: i64, dims: &[i64]) -> Result<(i
     })
 }
 
-/// The pair that breaks the rule, and for which of the axes it is, if the rule is on one pair. In Pad-1 the order of
-/// the numbers is open, but not for the first and the last.
+/// The pair that breaks the rule, and the index of its axis in `places`; `None` if the rule is not on one pair. Pad-1 leaves the
+/// order of the numbers open, except for the first and the last.
 fn bent_pair(d: &mut Drawing, mode: Mode, places: &[usize]) -> Result<Option<(usize, (i64, i64))>> {
     let Aim::Break(rule) = d.aim else { return Ok(None) };
     if places.is_empty() || Rule::FORM.contains(&rule) {
@@ -335,24 +335,24 @@ fn bent_pair(d: &mut Drawing, mode: Mode, places: &[usize]) -> Result<Option<(us
     Ok(Some((at, if is_turned { (pair.1, pair.0) } else { pair })))
 }
 
-/// A number of elements to remove at one end and one to add at the other whose order matters.
+/// A number of elements to remove at one end and a number to add at the other, with which the order of the two matters.
 fn removal_and_addition(d: &mut Drawing, mode: Mode, size: i64) -> Result<(i64, i64)> {
     let small = d.between(1, 3)?;
     let is_whole = mode == Mode::Edge || d.ratio(1, 3)?;
     let removed = if is_whole { size + d.between(0, small)? } else { d.between(1, size)? };
-    // A mirror image is shorter than what is left to be mirrored.
+    // A mirror image is shorter than the elements that are mirrored.
     let added = if mode == Mode::Reflect { (size - removed).max(0) + small } else { small };
     Ok((-removed, added))
 }
 
-/// A padding other than the first and the last, which stand for the same axis in either order.
+/// A padding other than the first and the last, because these two stand for the same axis in either order.
 fn differing_paddings(d: &mut Drawing, rank: usize, count: i64) -> Result<(usize, (i64, i64))> {
     let place = d.u.int_in_range(1..=2 * rank - 2)?;
     Ok(if place < rank { (place, (count, 0)) } else { (place - rank, (0, count)) })
 }
 
-/// Makes paddings mean the same in both orders, or else pads nothing: a number that one order reads at another place is the
-/// same there.
+/// Makes the paddings mean the same in both orders, or else sets all of them to 0: numbers that the orders read at each other's
+/// places are made equal.
 fn settle(d: &Drawing, mode: Mode, pads: &mut [i64]) {
     let places: Vec<i64> = (0_i64..).take(pads.len()).collect();
     let other = from_pairs(&places);
@@ -376,7 +376,7 @@ fn settle(d: &Drawing, mode: Mode, pads: &mut [i64]) {
     }
 }
 
-/// Pads around every boundary, but none that ask for an output that is large and yet can be had.
+/// Pads around every boundary, except those with which the output is large but can still be built.
 fn wild_pairs(d: &mut Drawing, places: &[usize]) -> Result<Pairs> {
     let mut pairs = Pairs::with_capacity(places.len());
     for &place in places {
@@ -395,7 +395,7 @@ fn wild_pairs(d: &mut Drawing, places: &[usize]) -> Result<Pairs> {
     Ok(pairs)
 }
 
-/// Whether an output of these pads is larger than what is drawn, and not so large that nobody will try to make it.
+/// Whether the output of these pads is larger than drawn outputs, but not so large that no runtime will try to build it.
 fn is_large(dims: &[i64], places: &[usize], pads: &[i64]) -> bool {
     let mut sizes: Vec<i128> = dims.iter().map(|&dim| dim.into()).collect();
     for (entry, &place) in places.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::{FILL_INPUT, INPUTS_SINCE, VALUE};
 use crate::operator::{AttributeValue, Call};
 use crate::tensor::{ElementType, Tensor};
 
-/// The elements that may be added, as scalars, the likeliest first; none if it may be any.
+/// The elements that may be added, as scalars, the most likely first. There are none if it may be any element.
 pub(super) fn fills(call: &Call) -> Vec<Tensor> {
     let element_type = call.data().element_type();
     if call.since() < INPUTS_SINCE {
@@ -14,7 +14,7 @@ pub(super) fn fills(call: &Call) -> Vec<Tensor> {
     }
     match call.input(FILL_INPUT) {
         Some(fill) => vec![fill.clone()],
-        // It has no 0.
+        // The type has no 0.
         None if element_type == ElementType::Float8e8m0 => vec![],
         None => vec![Tensor::zero(element_type)],
     }
@@ -24,7 +24,7 @@ fn scalar(element_type: ElementType, bits: u128) -> Tensor {
     Tensor::from_element_bits(element_type, vec![], [bits]).expect("a scalar is one element")
 }
 
-/// The attribute, 0 where it is absent.
+/// The attribute with the fill, or 0 if it is absent.
 fn value(call: &Call) -> f32 {
     let value = call.attributes.iter().find_map(|attribute| match attribute.value {
         AttributeValue::Float(bits) if attribute.name == VALUE => Some(f32::from_bits(bits)),
@@ -33,8 +33,8 @@ fn value(call: &Call) -> f32 {
     value.unwrap_or_default()
 }
 
-/// The bits that a value may have in one of the float types of Pad-1 and Pad-2: one choice, or several where the type does
-/// not have it.
+/// The bits that a value may have in one of the float types of Pad-1 and Pad-2. There are several if the type does not have the
+/// value.
 pub(super) fn conversions(value: f32, element_type: ElementType) -> Vec<u128> {
     match element_type {
         ElementType::Float => vec![value.to_bits().into()],
@@ -45,7 +45,7 @@ pub(super) fn conversions(value: f32, element_type: ElementType) -> Vec<u128> {
     }
 }
 
-/// A value as float16: itself, or its two neighbours. Beyond the largest one these are it and infinity.
+/// A value as float16: itself, or its two neighbours. Beyond the largest float16, these are the largest one and infinity.
 fn halves(value: f32) -> Vec<u128> {
     let nearest = f16::from_f32(value);
     let (found, sought) = (nearest.to_f32(), value);
@@ -58,8 +58,8 @@ fn halves(value: f32) -> Vec<u128> {
     }
 }
 
-/// A NaN in a type of so many mantissa and exponent bits: with as much of its payload as fits, quiet or as it was, or
-/// without it, of either sign.
+/// A NaN in a type with this many mantissa and exponent bits. It has as much of the payload as fits, and is quiet or as it was; or
+/// it is the quiet NaN without payload, of either sign.
 fn nans(value: f32, mantissa: u32, exponent: u32) -> Vec<u128> {
     let (bits, sign) = (u128::from(value.to_bits()), 1 << (mantissa + exponent));
     let (infinity, quiet) = (((1 << exponent) - 1) << mantissa, 1 << (mantissa - 1));

@@ -1,4 +1,4 @@
-//! Target shapes: valid ones for data of some dims, those that break one rule, and wild ones.
+//! Target shapes: valid ones for data of some dims, those that break one rule, and arbitrary ones.
 
 use arbitrary::{Result, Unstructured};
 
@@ -6,7 +6,7 @@ use super::super::draw::{LARGE, MAX_DRAWN, boundary_sizes, divisor};
 use crate::operator::Rule;
 use crate::tensor::product;
 
-/// Dims of data, and a target whose known sizes multiply to a number beside a -1, each number as likely as any other.
+/// Dims of data, and a target with a -1 whose other sizes multiply to a divisor. The divisors are about equally likely.
 pub(super) fn division(u: &mut Unstructured) -> Result<(Vec<i64>, Vec<i64>)> {
     let divisor = divisor(u)?;
     let quotient = u.int_in_range(1..=(MAX_DRAWN / divisor).min(32))?;
@@ -14,8 +14,8 @@ pub(super) fn division(u: &mut Unstructured) -> Result<(Vec<i64>, Vec<i64>)> {
     Ok((factors(u, divisor * quotient, rank)?, divided(u, divisor, length)?))
 }
 
-/// A target of so many dims, at least one, for data of these dims, which are not empty: a divisor of its number of elements,
-/// and a -1.
+/// A target of this length, at least 1, for data of these dims, which are not empty: sizes that multiply to a divisor of the number
+/// of elements, and a -1.
 pub(super) fn division_of_length(u: &mut Unstructured, dims: &[i64], length: usize) -> Result<Vec<i64>> {
     let count = product(dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(1);
     let divisors: Vec<i64> = (1..=count).filter(|divisor| count % divisor == 0).collect();
@@ -23,7 +23,7 @@ pub(super) fn division_of_length(u: &mut Unstructured, dims: &[i64], length: usi
     divided(u, divisor, length - 1)
 }
 
-/// So many sizes that multiply to a divisor, and a -1 anywhere between them.
+/// `sizes` sizes that multiply to a divisor, and a -1 anywhere between them.
 fn divided(u: &mut Unstructured, divisor: i64, sizes: usize) -> Result<Vec<i64>> {
     let mut target = if sizes == 0 { vec![] } else { factors(u, divisor, sizes)? };
     target.insert(u.int_in_range(0..=sizes)?, -1);
@@ -56,13 +56,13 @@ pub(super) fn target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Resu
     Ok(target)
 }
 
-/// The prime factors of a count, shuffled into some dims, with ones between them.
+/// The prime factors of a count, spread at random over some dims that are 1 otherwise.
 fn any_factors(u: &mut Unstructured, count: i64) -> Result<Vec<i64>> {
     let parts = u.int_in_range(1..=6)?;
     factors(u, count, parts)
 }
 
-/// The same in so many dims, at least one.
+/// The same over this many dims, at least one.
 fn factors(u: &mut Unstructured, count: i64, parts: usize) -> Result<Vec<i64>> {
     let mut target = vec![1; parts];
     let mut rest = count;
@@ -81,8 +81,8 @@ fn factors(u: &mut Unstructured, count: i64, parts: usize) -> Result<Vec<i64>> {
     Ok(target)
 }
 
-/// A valid target for zero-size data: a 0 that copies a dimension of size 0, or with allowzero a 0 anywhere, or no 0 but
-/// a -1 that comes out as 0.
+/// A valid target for zero-size data: a 0 that copies a dimension of size 0; with allowzero, a 0 anywhere; or no 0, but a -1 that
+/// is inferred as 0.
 fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Result<Vec<i64>> {
     let size = |u: &mut Unstructured| u.choose(&[1, 2, 3, 5, 7, 16]).copied();
     let length = u.int_in_range(1..=dims.len().min(6) + 1)?;
@@ -109,7 +109,7 @@ fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Resul
             // At the place of a zero-size dimension, 0 is right whether it copies or not.
             target.resize(target.len().max(position + 1), 1);
             target[position] = 0;
-            // A second one copies or does not, so the answer tells how allowzero was read.
+            // A second 0 copies or does not, so the answer shows how allowzero was read.
             if u.ratio(1, 2)? {
                 let other = u.choose_index(dims.len().min(target.len()))?;
                 target[other] = 0;
@@ -119,7 +119,7 @@ fn zero_size_target(u: &mut Unstructured, dims: &[i64], allowzero: i64) -> Resul
     Ok(target)
 }
 
-/// The same with so many dims, at least one.
+/// A valid target of this length, at least one.
 pub(super) fn target_of_length(u: &mut Unstructured, dims: &[i64], allowzero: i64, length: usize) -> Result<Vec<i64>> {
     let mut target = target(u, dims, allowzero)?;
     if target.len() > length {
@@ -134,21 +134,21 @@ pub(super) fn target_of_length(u: &mut Unstructured, dims: &[i64], allowzero: i6
     Ok(target)
 }
 
-/// A target shape without a plan.
+/// An arbitrary target shape.
 pub(super) fn wild_target(u: &mut Unstructured, dims: &[i64]) -> Result<Vec<i64>> {
     let pool = wild_sizes(dims);
     let length = u.int_in_range(0_u8..=5)?;
     (0..length).map(|_| u.choose(&pool).copied()).collect()
 }
 
-/// What may stand in a target shape without a plan.
+/// The values of an arbitrary target shape.
 pub(super) fn wild_sizes(dims: &[i64]) -> Vec<i64> {
     let mut pool = boundary_sizes();
     pool.extend(dims.iter().take(4));
     pool
 }
 
-/// A target shape that breaks `rule`, or is left open by it, and is otherwise as valid as can be.
+/// A target shape that breaks `rule` or is left unspecified by it, and is otherwise as valid as possible.
 pub(super) fn bent_target(u: &mut Unstructured, rule: Rule, dims: &[i64], allowzero: i64) -> Result<Vec<i64>> {
     let zero_size = dims.contains(&0);
     let count = product(dims.iter().copied()).and_then(|n| i64::try_from(n).ok()).unwrap_or(1);
@@ -219,7 +219,7 @@ fn miscounted(u: &mut Unstructured, count: i64, zero_size: bool) -> Result<Vec<i
     }
     let mut target = any_factors(u, count)?;
     let position = u.choose_index(target.len())?;
-    // The largest power of two in the count: the other factor can be raised by 2^(bits - power) without a trace.
+    // The largest power of two in the count. Adding 2^(bits - power) to the other factor keeps the product modulo 2^bits.
     let power = count.trailing_zeros();
     let raised = |bits: u32| vec![(count >> power) + (1 << (bits - power)), 1 << power];
     match u.int_in_range(0_u8..=7)? {

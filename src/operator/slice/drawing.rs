@@ -9,7 +9,7 @@ use crate::tensor::{ElementType, Tensor};
 const MIN32: i64 = i32::MIN as i64;
 const MAX32: i64 = i32::MAX as i64;
 
-/// Steps of every kind that a version takes.
+/// Valid steps of every kind.
 const STEPS: [i64; 20] = [
     1,
     1,
@@ -35,7 +35,7 @@ const STEPS: [i64; 20] = [
 
 pub(super) fn draw(d: &mut Drawing) -> Result<()> {
     fit_dims(d)?;
-    // int32 lists, where they can count every element.
+    // The lists may be int32 if an int32 can count every element.
     let is_narrow = d.since() >= INPUTS_SINCE && d.dims.iter().all(|&dim| dim <= MAX32) && d.ratio(1, 4)?;
     let mut lists = lists(d, is_narrow)?;
     bend(d, &mut lists)?;
@@ -76,7 +76,7 @@ fn narrow(list: &[i64]) -> Tensor {
     Tensor::from_element_bits(ElementType::Int32, dims, bits).expect("there are as many as the dims say")
 }
 
-/// Gives data with which the rule can be broken, or that can be sliced.
+/// Gives the call data with which the rule can be broken, or data that can be sliced.
 fn fit_dims(d: &mut Drawing) -> Result<()> {
     match d.aim {
         Aim::Break(Rule::SLICE_SCALAR) => d.dims.clear(),
@@ -92,7 +92,7 @@ fn fit_dims(d: &mut Drawing) -> Result<()> {
     d.widen()
 }
 
-/// Lists for distinct axes in range, such that the call is valid but for what the aim asks of their number.
+/// Lists for distinct axes in range. The call is valid, except for what the aim asks of the number of entries.
 fn lists(d: &mut Drawing, is_narrow: bool) -> Result<Lists> {
     let rank = d.dims.len();
     let has_steps = match d.aim {
@@ -162,7 +162,7 @@ fn places(d: &mut Drawing) -> Result<Vec<usize>> {
     Ok(places)
 }
 
-/// Bounds and a step of which a version says what they mean.
+/// Bounds and a step whose meaning the version defines, unless the call is wild.
 fn cut(d: &mut Drawing, size: i64, has_step: bool, is_narrow: bool) -> Result<Cut> {
     let step = match has_step {
         false => 1,
@@ -177,7 +177,7 @@ fn cut(d: &mut Drawing, size: i64, has_step: bool, is_narrow: bool) -> Result<Cu
     Ok(if is_open && !d.is_wild() { Cut { step: 1, ..cut } } else { cut })
 }
 
-/// Bounds with elements between them, written from the front, from the back, or past the ends.
+/// Bounds with elements between them, counted from the front, counted from the back, or past the ends.
 fn within(d: &mut Drawing, size: i64, is_forward: bool) -> Result<(i64, i64)> {
     let first = if d.ratio(1, 2)? { 0 } else { d.between(0, size)? };
     let last = if d.ratio(1, 2)? { size } else { d.between(first, size)? };
@@ -193,7 +193,7 @@ fn within(d: &mut Drawing, size: i64, is_forward: bool) -> Result<(i64, i64)> {
     Ok((start, end))
 }
 
-/// A bound anywhere.
+/// Any bound.
 fn bound(d: &mut Drawing, size: i64) -> Result<i64> {
     if d.ratio(1, 2)? {
         return d.between(size.saturating_neg().saturating_sub(2), size.saturating_add(2));
@@ -265,7 +265,7 @@ fn bend(d: &mut Drawing, lists: &mut Lists) -> Result<()> {
     Ok(())
 }
 
-/// Makes one of the lists longer or shorter, but axes not empty.
+/// Makes one of the lists longer or shorter, but does not make the axes empty.
 fn bend_lengths(d: &mut Drawing, lists: &mut Lists) -> Result<()> {
     let Lists { starts, ends, axes, steps } = lists;
     let mut present: Vec<&mut Vec<i64>> =
@@ -280,7 +280,7 @@ fn bend_lengths(d: &mut Drawing, lists: &mut Lists) -> Result<()> {
     Ok(())
 }
 
-/// Makes a cut, of an axis that has elements, one that a version leaves open; every axis is among those that are cut.
+/// Changes the cut of an axis with elements so that the version leaves it unspecified. The lists must cut every axis.
 fn leave_open(d: &mut Drawing, lists: &mut Lists, rule: Rule) -> Result<()> {
     let rank = d.rank();
     let place = |entry: usize| match &lists.axes {

@@ -1,15 +1,15 @@
-//! What each way to ask for parts demands.
+//! The expectation for each way to ask for parts.
 
 use std::cmp::Ordering;
 
 use crate::operator::{Answer, Expectation, Rule};
 use crate::tensor::{Tensor, element_count};
 
-/// What is to be cut, and into how many outputs.
+/// The data to cut, and the number of outputs.
 pub(super) struct Cut<'a> {
     pub data: &'a Tensor,
     pub axis: usize,
-    /// That of the data along the axis.
+    /// The size of the data along the axis.
     pub size: i64,
     pub outputs: usize,
 }
@@ -45,14 +45,14 @@ impl Cut<'_> {
         if !is_own || i128::from(count - 1) * i128::from(self.chunk(count)) <= i128::from(self.size) {
             return self.counted(usize::try_from(count).unwrap_or(usize::MAX), &self.chunks(count));
         }
-        // To refuse, chunks until nothing is left, or sizes that differ by at most 1.
+        // A refusal, chunks until nothing is left, or parts whose sizes differ by at most 1.
         let (least, longer) = (self.size / count, self.size % count);
         let balanced = (0..count).map(|part| least + i64::from(part < longer)).collect();
         let answers = [self.chunks(count), balanced].map(|lengths| Answer::Outputs(self.parts(&lengths)));
         Expectation::unspecified(Rule::SPLIT_UNEQUAL_PARTS, [Answer::Refusal].into_iter().chain(answers))
     }
 
-    /// Equal parts, or nothing.
+    /// Equal parts, or a refusal.
     pub fn evenly(&self) -> Expectation {
         let count = self.own_count();
         let parts = self.parts(&self.chunks(count));
@@ -63,12 +63,12 @@ impl Cut<'_> {
         }
     }
 
-    /// The size of all parts but the last, of so many.
+    /// The size of each of `count` parts except the last.
     fn chunk(&self, count: i64) -> i64 {
         self.size / count + i64::from(self.size % count != 0)
     }
 
-    /// The lengths of as many of so many parts as there are outputs: each takes a chunk, or what is left.
+    /// The lengths of the first of `count` parts, as many as there are outputs. Each part takes a chunk, or what is left.
     fn chunks(&self, count: i64) -> Vec<i64> {
         let mut rest = self.size;
         let mut take = || {
@@ -79,8 +79,8 @@ impl Cut<'_> {
         (0..self.outputs).map(|_| take()).collect()
     }
 
-    /// What is demanded where so many parts are asked for, of which these are the first. Fewer outputs than parts are to be
-    /// refused, but to give the first parts is lenient.
+    /// The expectation of a call that asks for `count` parts, of which these are the first. A call with fewer outputs than parts is
+    /// to be refused, but giving the first parts is lenient.
     fn counted(&self, count: usize, lengths: &[i64]) -> Expectation {
         match count.cmp(&self.outputs) {
             Ordering::Less => Expectation::reject(Rule::SPLIT_OUTPUT_COUNT),
@@ -92,7 +92,7 @@ impl Cut<'_> {
         }
     }
 
-    /// Parts of these lengths, which are together no longer than the data.
+    /// Parts of these lengths, whose sum is at most the size of the data along the axis.
     fn parts(&self, lengths: &[i64]) -> Vec<Tensor> {
         let mut from = 0;
         let part = |&length: &i64| {
@@ -102,7 +102,7 @@ impl Cut<'_> {
         lengths.iter().map(part).collect()
     }
 
-    /// A part of the data: for every index of the axes before, one run of elements.
+    /// A part of the data: one run of elements for every index of the axes before the axis.
     fn part(&self, from: i64, length: i64) -> Tensor {
         let Cut { data, axis, size, .. } = *self;
         if length == size {
@@ -111,7 +111,7 @@ impl Cut<'_> {
         let mut dims = data.dims().to_vec();
         dims[axis] = length;
         let count = |dims: &[i64]| element_count(dims).unwrap_or(0);
-        // Of a part without elements, the numbers here may be past counting.
+        // For a part without elements, the numbers here may be too large to count.
         let runs = if dims.contains(&0) { 0 } else { count(&dims[..axis]) };
         let (start, run) = (count(&[&[from], &dims[axis + 1..]].concat()), count(&dims[axis..]));
         let whole = count(&data.dims()[axis..]);

@@ -6,7 +6,7 @@ use super::PART_COUNT_SINCE;
 use crate::operator::{Aim, Drawing, MAX_DRAWN, Rule, boundary_sizes};
 use crate::tensor::product;
 
-/// What is asked for: parts of these lengths, or so many, or neither; and how many outputs there are.
+/// The request of a call: parts of these lengths, this many parts, or neither; and the number of outputs.
 pub(super) struct Division {
     pub lengths: Option<Vec<i64>>,
     /// `num_outputs`, which only the newest version has.
@@ -29,13 +29,13 @@ impl Division {
     }
 }
 
-/// Gives data of a size along an axis with which the rule can be broken, where others cannot.
+/// Gives the data a size along the axis with which the rule can be broken, if its own does not allow it.
 pub(super) fn fit_size(d: &mut Drawing, axis: usize) -> Result<()> {
     let (least, most) = match d.aim {
         Aim::Break(Rule::SPLIT_UNEVEN) => (1, MAX_DRAWN),
-        // So many parts that not only the last is smaller.
+        // Small enough for so many parts that not only the last is smaller.
         Aim::Break(Rule::SPLIT_UNEQUAL_PARTS) => (1, 32),
-        // Each whole number up to here is a float of 16 bits.
+        // Up to here, every whole number is exact in float16.
         Aim::Break(Rule::SPLIT_FLOAT_LENGTHS) => (0, 2048),
         _ => return Ok(()),
     };
@@ -48,7 +48,7 @@ pub(super) fn fit_size(d: &mut Drawing, axis: usize) -> Result<()> {
     Ok(())
 }
 
-/// A division of an axis of a size.
+/// A division of an axis of this size.
 pub(super) fn draw(d: &mut Drawing, size: i64) -> Result<Division> {
     if d.is_fixed() {
         return match d.length {
@@ -92,13 +92,13 @@ pub(super) fn draw(d: &mut Drawing, size: i64) -> Result<Division> {
     }
 }
 
-/// Whether so many parts are equal but for the last, which may be smaller.
+/// Whether this many parts are equal except for the last, which may be smaller.
 fn has_smaller_last_only(size: i64, count: i64) -> bool {
     let chunk = size / count + i64::from(size % count != 0);
     i128::from(count - 1) * i128::from(chunk) <= i128::from(size)
 }
 
-/// A number of parts that needs no lengths.
+/// A number of parts that is valid without lengths.
 fn valid_count(d: &mut Drawing, size: i64) -> Result<i64> {
     let most = if d.ratio(1, 8)? { 128 } else { 12 };
     let must_be_even = d.since() < PART_COUNT_SINCE;
@@ -107,7 +107,7 @@ fn valid_count(d: &mut Drawing, size: i64) -> Result<i64> {
     d.choose(&counts)
 }
 
-/// Valid lengths: often few, seldom many; at times each 1, or 0.
+/// Valid lengths: often few, seldom many. Now and then all are 1, or some are 0.
 fn lengths(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     let length = match d.between(0, 15)? {
         0..=1 => 1,
@@ -120,7 +120,7 @@ fn lengths(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     cuts(d, size, usize::try_from(length).unwrap_or(1))
 }
 
-/// So many lengths that make up the size.
+/// This many lengths that add up to the size.
 fn cuts(d: &mut Drawing, size: i64, length: usize) -> Result<Vec<i64>> {
     let mut cuts = Vec::new();
     for _ in 1..length {
@@ -139,7 +139,7 @@ fn cuts(d: &mut Drawing, size: i64, length: usize) -> Result<Vec<i64>> {
     Ok(cuts.into_iter().map(|cut| cut - std::mem::replace(&mut last, cut)).collect())
 }
 
-/// Lengths that make up the size because one is negative.
+/// Lengths that add up to the size because one is negative.
 fn negative(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     let mut lengths = lengths(d, size)?;
     if d.ratio(1, 8)? {
@@ -154,7 +154,7 @@ fn negative(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     Ok(lengths)
 }
 
-/// Lengths that do not make up the size, or do so only modulo 2^32 or 2^64.
+/// Lengths that do not add up to the size, or do so only modulo 2^32 or 2^64.
 fn missummed(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     let mut lengths = lengths(d, size)?;
     let place = d.u.choose_index(lengths.len())?;
@@ -174,7 +174,7 @@ fn missummed(d: &mut Drawing, size: i64) -> Result<Vec<i64>> {
     Ok(lengths)
 }
 
-/// Another number of outputs than of parts.
+/// A division whose number of outputs is not its number of parts.
 fn miscounted(d: &mut Drawing, size: i64) -> Result<Division> {
     if d.since() >= PART_COUNT_SINCE && d.ratio(1, 2)? {
         let count = d.choose(&[2, 1, 3, 4, 5, (1 << 32) + 1, (1 << 32) + 2, 1 << 31, i64::MAX])?;

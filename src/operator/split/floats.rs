@@ -4,7 +4,7 @@ use half::f16;
 
 use crate::tensor::{ElementType, Tensor};
 
-/// A vector of lengths as floats, each half an element longer if they are not to be whole; of one past 16 bits, infinity.
+/// A vector of lengths as floats, each half an element longer if it must not be whole. One past 16 bits is infinity.
 pub(super) fn from_lengths(element_type: ElementType, lengths: &[i64], is_whole: bool) -> Option<Tensor> {
     let part = if is_whole { 0.0 } else { 0.5 };
     let float = |&length: &i64| part + i16::try_from(length).map_or(f32::INFINITY, f32::from);
@@ -22,7 +22,7 @@ fn float_bits(element_type: ElementType, float: f32) -> Option<u128> {
     }
 }
 
-/// The numbers in a tensor of floats, if all are whole. No dim is as long as one that passes 64 bits.
+/// The numbers in a tensor of floats, if all are whole and fit in 64 bits. No dim is longer than that.
 pub(super) fn whole_numbers(floats: &Tensor) -> Option<Vec<i64>> {
     // A float that is whole is written without a point; a NaN or an infinity is a word.
     (0..floats.len()).map(|place| float(floats, place)?.to_string().parse().ok()).collect()

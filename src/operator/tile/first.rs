@@ -1,5 +1,5 @@
-//! Tile-1, whose document contradicts itself: one number of tiles, and the axis along which they lie, both of the type of the
-//! data.
+//! Tile-1, whose document contradicts itself. It has one number of tiles, and the axis along which they lie; both have the type of
+//! the data.
 
 use half::f16;
 
@@ -7,7 +7,7 @@ use super::{Aim, Answer, Call, Drawing, ElementType, Expectation, MAX_DRAWN, Rul
 use crate::operator::{axis, is_vast};
 use crate::tensor::product;
 
-/// What no number of tiles and no axis can be, or hardly.
+/// Numbers that cannot be a number of tiles or an axis, or hardly can.
 const WILD: [f32; 12] = [
     0.5,
     1.5,
@@ -23,7 +23,7 @@ const WILD: [f32; 12] = [
     9_223_372_036_854_775_808.0,
 ];
 
-/// None is valid without doubt, so the best are those that can be read at all.
+/// No call is valid beyond doubt, so the best calls are those with a possible reading.
 pub(super) fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     if !d.is_wild() || d.ratio(3, 4)? {
         d.need_axis()?;
@@ -45,7 +45,7 @@ pub(super) fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
     Ok(())
 }
 
-/// A number of tiles that the data can take.
+/// A number of tiles that is valid for the data.
 fn tiles(d: &mut Drawing, along: i64) -> arbitrary::Result<i64> {
     let count = product(d.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
     let tiles = d.size_within(MAX_DRAWN / count.max(1))?;
@@ -53,7 +53,7 @@ fn tiles(d: &mut Drawing, along: i64) -> arbitrary::Result<i64> {
     Ok(if dims.is_some_and(|dims| !is_vast(&dims)) { tiles } else { 1 })
 }
 
-/// A tensor that holds a number in each place; a float, where the type is none of the version.
+/// A tensor with this number in each place. If the version does not list the type, it is a float tensor.
 fn tensor(element_type: ElementType, dims: Vec<i64>, number: f32) -> Tensor {
     let (element_type, bits) = match element_type {
         ElementType::Float16 => (element_type, u128::from(f16::from_f32(number).to_bits())),
@@ -65,7 +65,7 @@ fn tensor(element_type: ElementType, dims: Vec<i64>, number: f32) -> Tensor {
     Tensor::from_element_bits(element_type, dims, elements).expect("there is one element for each place of the dims")
 }
 
-/// V7: to refuse is right; for whole tiles along an axis that there is, so are copies of the tensor, and of each element.
+/// V7: a refusal is right, and so are, for whole tiles along an existing axis, copies of the tensor or of each element.
 pub(super) fn execute(call: &Call) -> Expectation {
     let answers = answers(call).into_iter().flatten();
     Expectation::unspecified(Rule::TILE_1, [Answer::Refusal].into_iter().chain(answers))
@@ -88,14 +88,14 @@ fn answers(call: &Call) -> Option<[Answer; 2]> {
     Some([read(&|place| place % size), read(&|place| place / copies)])
 }
 
-/// The dims with one of them so many times as large, if it can be written as i64.
+/// The dims with one of them multiplied by a number of tiles, if the product fits in an i64.
 fn with_tiles(dims: &[i64], axis: usize, tiles: i64) -> Option<Vec<i64>> {
     let mut dims = dims.to_vec();
     dims[axis] = dims[axis].checked_mul(tiles)?;
     Some(dims)
 }
 
-/// The whole number that is the only element of a tensor.
+/// The whole number that is the only element of a tensor, if it is one.
 fn whole(tensor: &Tensor) -> Option<i64> {
     if tensor.len() != 1 {
         return None;
@@ -106,7 +106,7 @@ fn whole(tensor: &Tensor) -> Option<i64> {
         ElementType::Double => f64::from_bits(u64::try_from(tensor.element_bits(0)).ok()?),
         _ => return None,
     };
-    // Below 2^63 either way.
+    // Its absolute value is below 2^63.
     let is_whole = number.fract() == 0.0 && number.abs() < 9_223_372_036_854_775_808.0;
     #[expect(clippy::cast_possible_truncation, reason = "it is whole and in the range of an i64")]
     is_whole.then_some(number as i64)

@@ -1,4 +1,4 @@
-//! Execution providers of onnxruntime: how a configuration names one, and how it gets into a session.
+//! Execution providers of onnxruntime: how a configuration names one, and how it is added to a session.
 
 use std::ffi::{CStr, CString, c_char};
 use std::ptr;
@@ -23,8 +23,8 @@ type Setting<'a> = (&'a str, String);
 
 type Add = fn(&mut SessionBuilder, &[Setting]) -> ort::Result<()>;
 
-/// Those that have a call of their own in the API: the name in a configuration, the name that the library lists, and the call.
-/// All others are added by name.
+/// The providers with a call of their own in the API: the name in a configuration, the name that the library lists, and the call.
+/// All other providers are added by name.
 const WITH_OWN_CALL: [(&str, &str, Add); 11] = [
     ("ACL", ep::ACL::NAME, add_plain::<ep::ACL>),
     ("CANN", ep::CANN::NAME, add_with_options::<ep::CANN>),
@@ -44,7 +44,7 @@ impl Provider<'_> {
     /// `OpenVINO(device_type=AUTO:GPU,CPU)`.
     ///
     /// # Errors
-    /// If it is neither.
+    /// If the text has neither form.
     pub(super) fn parse(text: &str) -> Result<Provider<'_>, String> {
         let wrong = || format!("`{text}` is no execution provider: write NAME or NAME(OPTION=VALUE,OPTION=VALUE)");
         let (name, options) = match text.split_once('(') {
@@ -65,10 +65,11 @@ impl Provider<'_> {
         Ok(Provider { name, options: read })
     }
 
-    /// Puts it before the provider for the CPU, and loads a model with it, since some say only then that they cannot work here.
+    /// Adds the provider before the one for the CPU, and loads a model with it: some providers report only then that they cannot
+    /// work here.
     ///
     /// # Errors
-    /// If the library lacks it or it cannot work; the message says what there is or why.
+    /// If the library lacks the provider, or it cannot work. The message lists the providers of the library, or gives the reason.
     pub(super) fn add(self, builder: &mut SessionBuilder) -> Result<(), String> {
         let name = self.name;
         let listed_name = format!("{}ExecutionProvider", name.strip_suffix("ExecutionProvider").unwrap_or(name));
@@ -128,7 +129,7 @@ fn add_by_name(builder: &mut SessionBuilder, name: &str, options: &[Setting]) ->
 /// The execution providers that the library was built with.
 fn available_providers() -> Vec<String> {
     let (mut names, mut count): (*mut *mut c_char, _) = (ptr::null_mut(), 0);
-    // SAFETY: the library gives an array of so many strings, which are copied before it takes them back.
+    // SAFETY: the library gives an array of `count` strings, which are copied before the library takes them back.
     unsafe {
         let get = ort::api().GetAvailableProviders;
         if ort::Error::result_from_status(get(&raw mut names, &raw mut count)).is_err() {

@@ -1,6 +1,5 @@
-//! Brings the code of runtimes that is not linked into this program into the user's cache directory: the library of an
-//! onnxruntime release, from its Python wheel; the worker of a release that is not linked, built with cargo; and packages of
-//! Python.
+//! Installs code of runtimes, unless it is linked into this program, into the user's cache directory: the library of an
+//! onnxruntime release, from its Python wheel; the worker of a release that is not linked, built with cargo; and Python packages.
 //!
 //! A file appears there whole or not at all.
 
@@ -20,7 +19,7 @@ pub use wheel::Wheel;
 
 use super::{Kind, Supply, by_number, kinds};
 
-/// Why the code of a runtime cannot be had. Each says what to do.
+/// Why the code of a runtime is not available. Each error says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvisionError {
     #[error(
@@ -58,11 +57,11 @@ pub enum ProvisionError {
 }
 
 impl Kind {
-    /// The file that is there once a version is provisioned. Nothing where there is nothing to provision: what is linked into this
-    /// program, or the user's own.
+    /// The file that exists once a version is provisioned. `None` if there is nothing to provision: the version is linked into
+    /// this program, or the code is the user's own.
     ///
     /// # Errors
-    /// If it cannot be had; the message says what to do.
+    /// If the code is not available; the message says what to do.
     pub fn place(&self, version: &str) -> Result<Option<PathBuf>, ProvisionError> {
         match self.supply {
             Supply::Linked if version == self.version => Ok(None),
@@ -73,11 +72,11 @@ impl Kind {
         }
     }
 
-    /// Brings the code of a version here, if it is not there yet, with progress on standard error. Gives back what there is to run
-    /// or to load; nothing where it is linked into this program.
+    /// Installs the code of a version unless it is there already, with progress on standard error. Returns the file to run or to
+    /// load; `None` if the version is linked into this program.
     ///
     /// # Errors
-    /// If it cannot be had; the message says what to do.
+    /// If the code is not available; the message says what to do.
     pub fn provision(&self, version: &str) -> Result<Option<PathBuf>, ProvisionError> {
         match self.supply {
             Supply::Linked if version == self.version => Ok(None),
@@ -98,11 +97,11 @@ impl Kind {
         }
     }
 
-    /// The releases that can be looked at, the oldest first: those of the package index for a library; for all else those that
-    /// were provisioned, and the one that is linked.
+    /// The available releases, the oldest first: for a library, those of the package index; for all other kinds, the provisioned
+    /// ones and the linked one.
     ///
     /// # Errors
-    /// If they cannot be listed, or it is the user's own.
+    /// If the releases cannot be listed, or the code is the user's own.
     pub fn releases(&self) -> Result<Vec<String>, ProvisionError> {
         let mut releases = match self.supply {
             Supply::Library(wheel) => wheel.releases()?,
@@ -116,7 +115,7 @@ impl Kind {
     }
 }
 
-/// The releases that were provisioned beside those under test, as NAME@VERSION.
+/// The provisioned releases other than those under test, as NAME@VERSION.
 pub fn other_releases() -> Vec<String> {
     let of = |kind: &'static Kind| {
         let versions = kind.installed().unwrap_or_default().into_iter();
@@ -131,18 +130,18 @@ fn cache(item: &str) -> Result<PathBuf, ProvisionError> {
     Ok(directories.cache_dir().join(item))
 }
 
-/// The Python that stands beside this program, as in a virtual environment that a package of it was installed into; or else the
-/// one that is found by its name.
+/// The Python interpreter beside this program, as in a virtual environment with this program's package; otherwise the one that is
+/// found by its name.
 fn python() -> PathBuf {
     let name = if cfg!(windows) { "python.exe" } else { "python3" };
     let program = std::env::current_exe().ok();
-    // A tool that installs programs may leave no more than a link to this one.
+    // An installer may leave only a link to this program.
     let program = program.map(|program| fs::read_link(&program).unwrap_or(program));
     let beside = program.map(|program| program.with_file_name(name)).filter(|path| path.is_file());
     beside.unwrap_or_else(|| PathBuf::from(name))
 }
 
-/// Runs a command to its end. What it prints goes to standard error, since standard output is for results.
+/// Runs a command to its end. Its output goes to standard error, since standard output is for results.
 fn run(command: &mut Command, what: &str) -> Result<(), String> {
     match command.stdin(Stdio::null()).stdout(io::stderr()).status() {
         Ok(status) if status.success() => Ok(()),

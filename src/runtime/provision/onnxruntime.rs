@@ -5,8 +5,8 @@ use super::wheel::{Platform, Wheel};
 /// The release of onnxruntime under test.
 pub const ONNXRUNTIME_VERSION: &str = "1.32.0";
 
-/// The variable, and its value, that keeps the library from writing a device id and events below the user's cache directory,
-/// which it does whatever its API is asked for. It is set before the library is loaded.
+/// The variable and the value that keep the library from writing a device id and events below the user's cache directory. The
+/// settings of its API do not prevent this. The variable is set before the library is loaded.
 pub const NO_TELEMETRY: (&str, &str) = ("ORT_DISABLE_TELEMETRY", "1");
 
 /// The library of a release. The oldest one is the first with the API that the crate `ort` is built for here, its feature

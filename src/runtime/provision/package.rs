@@ -10,18 +10,18 @@ use crate::files::write_whole;
 /// A package of the Python package index, and the program that runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name there.
+    /// Its name in the index.
     pub name: &'static str,
-    /// What is installed beside it: names and versions.
+    /// The packages that are installed beside it: names and versions.
     pub others: &'static [(&'static str, &'static str)],
-    /// The program that runs it.
+    /// The Python program that runs it.
     pub program: &'static str,
 }
 
-/// What is written last into a virtual environment.
+/// The file that is written last into a virtual environment.
 const READY: &str = "ready";
 
-/// The Python of a kind at a version, where it is or will be once it is installed; and the file that says that it is.
+/// The paths for a kind at a version, installed or not: its Python interpreter, and the file that marks it as installed.
 ///
 /// # Errors
 /// If no cache directory is known.
@@ -31,7 +31,7 @@ pub fn interpreter(kind: &str, version: &str) -> Result<[PathBuf; 2], ProvisionE
     Ok([folder.join(bin).join(python), folder.join(READY)])
 }
 
-/// Makes a virtual environment with a package at a version and what stands beside it. Gives back the Python in it.
+/// Makes a virtual environment with a package at a version and the packages beside it. Returns its Python interpreter.
 ///
 /// # Errors
 /// If Python, its package index or the disk fails; the message says what to do.
@@ -43,7 +43,7 @@ pub(super) fn install(kind: &str, package: &Package, version: &str) -> Result<Pa
         run(command, &program).map_err(|reason| ProvisionError::Package { wanted: wanted.clone(), reason })
     };
     let folder = ready.with_file_name("");
-    // A package may be one of those that stand beside it, at a version of its own.
+    // The package may be in its own list of others, at another version.
     let others = package.others.iter().filter(|(name, _)| *name != package.name);
     let others = others.map(|(name, version)| format!("{name}=={version}"));
     let wanted: Vec<String> = [wanted.clone()].into_iter().chain(others).collect();

@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use super::{ProvisionError, by_number, cache, names_in, python, run};
 use crate::files::sha256;
 
-/// A library that is named as its package is, and where it is found.
+/// A library with the name of its package, and where it is found.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wheel {
-    /// Its name in the index, and that of the library.
+    /// The name of the package in the index, and of the library.
     pub package: &'static str,
     /// The release under test.
     pub version: &'static str,
@@ -20,7 +20,7 @@ pub struct Wheel {
     pub oldest: &'static str,
     /// The variable that names a library to use in place of the release under test.
     pub variable: &'static str,
-    /// Where the library stands in a wheel.
+    /// The folder of the library in a wheel.
     pub folder: &'static str,
     pub platforms: &'static [Platform],
 }
@@ -33,11 +33,11 @@ pub struct Platform {
     pub arch: &'static str,
     /// The platform tags that wheels have had, the newest first.
     pub tags: &'static [&'static str],
-    /// The SHA-256 of the wheel of the release under test. That of another release is checked by pip against its index.
+    /// The SHA-256 of the wheel of the release under test. For other releases, pip checks the wheel against its index.
     pub sha256: &'static str,
 }
 
-/// The Python version whose wheels are taken. Which one it is makes no difference to the library.
+/// The Python version whose wheels are used. The library is the same for all versions.
 const PYTHON: &str = "312";
 
 impl Wheel {
@@ -55,11 +55,11 @@ impl Wheel {
         platform.ok_or_else(|| ProvisionError::Platform { package, variable, platform: format!("{os} on {arch}") })
     }
 
-    /// Where the library of a release is, or will be once it is provisioned. For the release under test it is the user's own,
-    /// if one is named, or else the one that stands beside this program, if one does.
+    /// The path of the library of a release, provisioned or not. For the release under test this is the user's own library, if
+    /// one is named, or else the library beside this program, if there is one.
     ///
     /// # Errors
-    /// If there can be none.
+    /// If there can be no library.
     pub(super) fn place(&self, version: &str) -> Result<PathBuf, ProvisionError> {
         let is_usual = version == self.version;
         let own = std::env::var_os(self.variable).filter(|path| !path.is_empty()).map(PathBuf::from);
@@ -79,7 +79,7 @@ impl Wheel {
     /// The library of a release, fetched if it is not there yet.
     ///
     /// # Errors
-    /// If it cannot be had; the message says what to do.
+    /// If the library cannot be fetched; the message says what to do.
     pub fn provision(&self, version: &str) -> Result<PathBuf, ProvisionError> {
         let library = self.place(version)?;
         if !library.is_file() {
@@ -99,10 +99,10 @@ impl Wheel {
         Ok(names_in(&cache("")?).iter().filter_map(version).collect())
     }
 
-    /// Every release that the package index has for this platform and that can be loaded.
+    /// The releases in the package index that are for this platform and can be loaded.
     pub(super) fn releases(&self) -> Result<Vec<String>, ProvisionError> {
         let failed = |reason: String| self.failed("of any release", reason);
-        // The subcommand is an experiment of pip's, and says so on standard error.
+        // The subcommand is experimental, and pip says so on standard error.
         let mut command = pip("index", self.platform()?);
         let output = command.args(["versions", self.package]).stdin(Stdio::null()).stderr(Stdio::null()).output();
         let output = output.map_err(|error| failed(format!("`{}` cannot be started ({error})", python().display())))?;
@@ -170,7 +170,7 @@ impl Wheel {
     }
 }
 
-/// A subcommand of pip that looks at wheels for a platform.
+/// A subcommand of pip for the wheels of a platform.
 fn pip(subcommand: &str, platform: &Platform) -> Command {
     let mut command = Command::new(python());
     command.args(["-m", "pip", subcommand, "--only-binary=:all:", "--disable-pip-version-check"]);

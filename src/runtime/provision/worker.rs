@@ -1,4 +1,5 @@
-//! The worker of a runtime that is a crate: of another release than is linked, or of one that is not linked. Built with cargo.
+//! The worker of a runtime that is a crate, built with cargo: of a release other than the linked one, or of a crate that is not
+//! linked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use super::{ProvisionError, cache, names_in, run};
 /// The folder with the sources of workers, in a checkout.
 const WORKERS: &str = "workers";
 
-/// Where the worker of a release is, or will be once it is built.
+/// The path of the worker of a release, built or not.
 ///
 /// # Errors
 /// If no cache directory is known.
@@ -28,10 +29,10 @@ pub(super) fn installed(kind: &str) -> Result<Vec<String>, ProvisionError> {
     Ok(names_in(&cache("workers")?).iter().filter_map(version).collect())
 }
 
-/// Builds the worker of a release, in the checkout that this is run in.
+/// Builds the worker of a release. The current folder is a checkout.
 ///
 /// # Errors
-/// If this is no checkout, it has no such worker, or cargo fails.
+/// If the current folder is no checkout, the checkout has no such worker, or cargo fails.
 pub(super) fn build(kind: &str, version: &str) -> Result<PathBuf, ProvisionError> {
     let failed = |reason: String| ProvisionError::Worker(kind.to_owned(), version.to_owned(), reason);
     let name = format!("{kind}-{version}");

@@ -1,7 +1,7 @@
 //! Jobs and their results, as the bytes that pass between the program and a worker.
 //!
-//! What the other side has already is not sent: the elements of an answer that are those of a feed, and what was declared
-//! before.
+//! Data that the other side already has is not sent: the elements of an output that are those of a feed, and declarations that
+//! have not changed.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::model::{Job, Serialized};
 use crate::runtime::{Declaration, Execution, Outcome, Output};
 use crate::tensor::Tensor;
 
-/// The format of messages, which the first one begins with. It is raised when it changes, since the worker of another
-/// version may have been built before that.
+/// The number of the message format, with which the first message begins. It is raised when the format changes, because the
+/// worker of another version may have been built before the change.
 const FORMAT: u32 = 8;
 
 pub(super) const OTHER_VERSION: &str = "its worker was built for another version of this program: install it again";
 
-/// A job on its way.
+/// A job as it is sent.
 #[derive(Serialize, Deserialize)]
 struct Asked<'a, R> {
     #[serde(borrow)]
@@ -31,33 +31,33 @@ struct Asked<'a, R> {
     runs: R,
 }
 
-/// A model on its way; what is in a file stays there.
+/// A model as it is sent. A model in a file stays there, and its path is sent.
 #[derive(Serialize, Deserialize)]
 enum AskedModel<'a> {
     Bytes(#[serde(borrow, with = "serde_bytes")] &'a [u8]),
     File(PathBuf),
 }
 
-/// The result of a run, on its way back.
+/// The result of a run as it is sent back.
 #[derive(Serialize, Deserialize)]
 enum Response<'a, E, O, D> {
     Execution(E),
-    /// What was declared is left out if it is what was declared with the answer before, in the same batch.
+    /// The declarations are left out if they are those of the answer before, in the same batch.
     Answer {
         #[serde(borrow)]
         outputs: Vec<Given<'a, O>>,
         declared: Option<D>,
     },
-    /// The runtime said something on standard output.
+    /// The runtime wrote something to standard output.
     Words(Cow<'a, str>),
-    /// The execution before it holds for all further runs of the job.
+    /// The last execution holds for all further runs of the job.
     NoMore,
 }
 
 #[derive(Serialize, Deserialize)]
 enum Given<'a, O> {
     Output(O),
-    /// The type and the elements of a feed, which is named by its place, with dims of its own.
+    /// An output with the type and the elements of a feed, which is given by its place, and with dims of its own.
     Fed {
         place: usize,
         dims: Cow<'a, [i64]>,
@@ -91,7 +91,7 @@ pub(super) fn ask(job: &Job, batch: Vec<u8>) -> Result<Vec<u8>> {
     onto(batch, &Asked { model, inputs, runs: &job.runs })
 }
 
-/// The first of the jobs, which then begin with the next.
+/// Takes the first job from a batch.
 pub(super) fn read_job(batch: &mut &[u8]) -> Result<Job> {
     let (Asked { model, inputs, runs }, rest) = postcard::take_from_bytes::<Asked<Vec<Vec<Tensor>>>>(batch)?;
     *batch = rest;
@@ -102,8 +102,8 @@ pub(super) fn read_job(batch: &mut &[u8]) -> Result<Job> {
     Ok(Job { model, inputs: inputs.into_iter().map(Into::into).collect(), runs })
 }
 
-/// Adds the execution of a run that is fed this to a message. `declared` is what was declared with the answer before, and is what is declared now
-/// from then on.
+/// Adds the execution of a run with these feeds to a message. `declared` holds the declarations of the answer before, and then
+/// those of this answer.
 pub(super) fn write_response(
     feeds: &[Tensor],
     execution: &Execution,
@@ -124,7 +124,7 @@ pub(super) fn write_response(
     onto(message, &response)
 }
 
-/// Outputs as they are sent. Most come in the order of the feeds whose elements they have.
+/// Outputs as they are sent. Most outputs that have the elements of feeds come in the order of those feeds.
 fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<Given<'a, &'a Output>> {
     let mut next = 0;
     let one = |output: &'a Output| {
@@ -140,20 +140,21 @@ fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<Given<'a, &'a Outpu
     outputs.iter().map(one).collect()
 }
 
-/// Adds what a runtime said in place of an answer.
+/// Adds the text that a runtime wrote to standard output in place of an answer.
 pub(super) fn write_words(words: &str, message: Vec<u8>) -> Result<Vec<u8>> {
     onto(message, &Response::<&Execution, &Output, &[Declaration]>::Words(words.into()))
 }
 
-/// A message that the execution before it holds for all further runs of its job.
+/// The message that the last execution holds for all further runs of its job.
 pub(super) fn no_more() -> Result<Vec<u8>> {
     onto(vec![], &Response::<&Execution, &Output, &[Declaration]>::NoMore)
 }
 
-/// Reads the execution of a run that is fed this; nothing if the one before it holds for all further runs. `declared` is what was declared with the answer before, and is what is declared now from then on.
+/// Reads the execution of a run with these feeds; `None` if the last execution holds for all further runs. `declared` holds the
+/// declarations of the answer before, and then those of this answer.
 ///
 /// # Errors
-/// If there is no answer in it: what the runtime said, or why the message cannot be read.
+/// If the message holds no answer: the text that the runtime wrote, or why the message cannot be read.
 pub(super) fn read_response(
     feeds: &[Tensor],
     bytes: &[u8],
@@ -184,12 +185,12 @@ pub(super) fn read_response(
     }
 }
 
-/// Adds a value to bytes.
+/// Adds a serialized value to bytes.
 fn onto(bytes: Vec<u8>, value: &impl Serialize) -> Result<Vec<u8>> {
     postcard::serialize_with_flavor(value, Bytes(bytes))
 }
 
-/// What comes in slices is added in slices, which is what `postcard::to_extend` does not.
+/// A flavor that appends a slice as a whole, which `postcard::to_extend` does not.
 struct Bytes(Vec<u8>);
 
 impl Flavor for Bytes {
@@ -210,11 +211,11 @@ impl Flavor for Bytes {
     }
 }
 
-/// Something that is no answer.
+/// A message that is no answer.
 #[derive(Debug)]
 pub(super) struct Garbage {
     pub(super) what: String,
-    /// Whether the message itself is.
+    /// Whether the message itself cannot be read.
     pub(super) is_message: bool,
 }
 
@@ -226,7 +227,7 @@ mod tests {
     use crate::runtime::{Gap, Reason, Stage, execute_once, planted};
     use crate::tensor::ElementType;
 
-    /// What is understood of an execution.
+    /// An execution after it was sent and read.
     fn sent(feeds: &[Tensor], execution: &Execution, declared: &mut [Arc<[Declaration]>; 2]) -> Execution {
         let [here, there] = declared;
         let message = write_response(feeds, execution, here, vec![]).unwrap();

@@ -1,4 +1,4 @@
-//! Patterns woven into a graph: each of their nodes is drawn until it is valid.
+//! Patterns that become parts of a graph. Each pattern is drawn until all its nodes are valid.
 
 use arbitrary::{Result, Unstructured};
 
@@ -27,13 +27,13 @@ use crate::operator::{
 };
 use crate::tensor::{ElementType, Tensor};
 
-/// So often a pattern is drawn until each of its nodes is valid.
+/// The most attempts to draw a pattern with valid nodes only.
 const TRIES: u8 = 16;
 
-/// What a letter stands for: most often a small axis or bound.
+/// The numbers that a letter may stand for: most often a small axis or bound.
 const LETTERS: [i64; 12] = [0, 0, 1, 1, -1, -1, 2, -2, 3, -3, 4, 7];
 
-/// What the names and letters of a pattern stand for, as far as it is drawn.
+/// The values of the names and letters of a pattern that are drawn so far.
 #[derive(Default)]
 struct Bound {
     names: Vec<(&'static str, Value)>,
@@ -41,7 +41,7 @@ struct Bound {
 }
 
 impl Sketch<'_> {
-    /// A pattern of at most so many nodes that the operators and the opset have.
+    /// A pattern of at most `most` nodes whose operators may be used and exist at the opset.
     pub(super) fn any_pattern(&self, u: &mut Unstructured, most: usize) -> Result<Option<&'static Pattern>> {
         let fits = |pattern: &&Pattern| {
             pattern.nodes() <= most && pattern.operators().all(|operator| self.callee_of(operator).is_some())
@@ -50,13 +50,13 @@ impl Sketch<'_> {
         if patterns.is_empty() { Ok(None) } else { u.choose(&patterns).copied().map(Some) }
     }
 
-    /// An operator in the version of the opset, if it may stand here and the opset has it.
+    /// An operator and its version at the opset, if the operator may be used and exists at the opset.
     fn callee_of(&self, operator: &'static Operator) -> Option<Callee> {
         let may_be = self.operators.contains(&operator) || operator.is_arithmetic();
         operator.version_at(self.opset).filter(|_| may_be).map(|version| (operator, version))
     }
 
-    /// The nodes of a pattern, if they are drawn soon so that each is valid; else nothing changes.
+    /// Adds the nodes of a pattern. If no attempt makes all of them valid, nothing changes.
     pub(super) fn weave(&mut self, u: &mut Unstructured, pattern: &'static Pattern) -> Result<()> {
         let (sources, nodes) = (self.sources.len(), self.nodes.len());
         for attempt in 0..TRIES {
@@ -86,7 +86,7 @@ impl Sketch<'_> {
         Ok(true)
     }
 
-    /// What a name stands for that no statement binds: a value that there is, or a new source.
+    /// The value of a name that no statement binds: an existing value, or a new source.
     fn any_value(&mut self, u: &mut Unstructured, pattern: &'static Pattern, name: &str, attempt: u8) -> Result<Value> {
         let takers = pattern.statements.iter().filter(|statement| names(statement).any(|other| other == name));
         let versions: Vec<&Version> =
@@ -109,7 +109,7 @@ impl Sketch<'_> {
         self.add_source(u, source)
     }
 
-    /// Draws the node of a statement; `false` if its version cannot have it, or if it is not valid.
+    /// Draws the node of a statement; `false` if the version does not allow the node, or if the node is not valid.
     fn drawn_statement(
         &mut self,
         u: &mut Unstructured,
@@ -191,7 +191,7 @@ impl Sketch<'_> {
         Ok(true)
     }
 
-    /// A node that gives int64 numbers as they are planned, of an operator that can; `None` if there is none.
+    /// Adds a node that computes the planned int64 numbers; `None` if no operator does.
     pub(super) fn computed_numbers(&mut self, u: &mut Unstructured, planned: &Operand) -> Result<Option<Value>> {
         let wanted = planned.tensor();
         let Some(numbers) = wanted.int64s() else { return Ok(None) };
@@ -213,12 +213,12 @@ impl Sketch<'_> {
         Ok(None)
     }
 
-    /// What a node gives.
+    /// The outputs of a node.
     fn outputs_of(&self, node: usize) -> Vec<Value> {
         (0..self.nodes[node].outputs).map(|output| Value::Output { node, output }).collect()
     }
 
-    /// Goes back to so many sources and nodes.
+    /// Keeps only the first `sources` sources and the first `nodes` nodes.
     fn forget(&mut self, sources: usize, nodes: usize) {
         self.sources.truncate(sources);
         self.tensors.truncate(sources);
@@ -226,7 +226,7 @@ impl Sketch<'_> {
         self.given.truncate(nodes);
     }
 
-    /// A call that is drawn for data, with some attributes given.
+    /// A call that is drawn for the data, with some attributes given.
     fn draft_with(
         &self,
         u: &mut Unstructured,
@@ -239,7 +239,8 @@ impl Sketch<'_> {
         callee.0.draw_with(u, callee.1, attributes, data)
     }
 
-    /// A source of integers, of the type of the values beside it. Where there is one that holds the same, it is often that.
+    /// A source of integers: of the type of the values beside it if the input shares their type variable, else int64. An existing
+    /// source with the same contents is often used instead.
     fn literal(
         &mut self,
         u: &mut Unstructured,
@@ -267,7 +268,7 @@ impl Sketch<'_> {
     }
 }
 
-/// Nodes that give numbers, each from constants: of a vector, or of a scalar.
+/// Statements that compute the numbers from constants: as a vector, or as a scalar.
 fn statements_for(numbers: &[i64], rank: usize) -> Vec<Statement> {
     let of = |numbers: &[i64]| Argument::Numbers(numbers.iter().map(|&number| Number::Is(number)).collect());
     let one = |number: i64| Argument::Number(Number::Is(number));
@@ -322,7 +323,7 @@ fn statements_for(numbers: &[i64], rank: usize) -> Vec<Statement> {
 /// int64 as the target of a Cast.
 const INT64: i64 = ElementType::Int64.data_type() as i64;
 
-/// The names that a statement takes.
+/// The names that a statement uses as inputs.
 fn names(statement: &Statement) -> impl Iterator<Item = &'static str> {
     let named = statement.named.iter().map(|(_, argument)| argument);
     statement.inputs.iter().chain(named).filter_map(|argument| match argument {

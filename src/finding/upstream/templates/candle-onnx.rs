@@ -1,4 +1,4 @@
-//! Holds candle-onnx against `case.json`: ends with 0 if it does what is expected, and with 1 while it does not. To run it:
+//! Checks candle-onnx on `case.json`. The exit code is 0 if candle-onnx does what is expected, and 1 while it does not. To run it:
 //!
 //!     cargo run --release
 
@@ -42,7 +42,7 @@ fn native(tensor: &case::Tensor) -> Result<Tensor, Box<dyn Error>> {
     Ok(Tensor::from_raw_buffer(&bytes, dtype, &tensor.dims, &Device::Cpu)?)
 }
 
-/// What candle gave, in the type that the model declares where candle holds that in another one.
+/// The output of candle. If candle holds its type as another one, the result has the type that the model declares.
 fn tensor(output: &Tensor, declared: &str) -> Result<case::Tensor, Box<dyn Error>> {
     let element_type = match (output.dtype(), declared) {
         (DType::U8, "bool") | (DType::I64, "int32") => declared,

@@ -1,4 +1,4 @@
-//! What the models are fed and what is expected of them, as `case.json` has it, and what is said of the result.
+//! Reads `case.json`, which has the inputs and expected results of the models, and prints the verdict.
 
 use std::fs::read;
 use std::panic::catch_unwind;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A tensor. Of floating-point numbers `elements` has the bits; numbers of uint64 are in it as int64.
+/// A tensor. `elements` has the bits of floating-point numbers, and has numbers of uint64 as int64.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensor {
-    /// As ONNX calls it, such as `float`.
+    /// The name in ONNX, such as `float`.
     pub element_type: String,
     pub dims: Vec<usize>,
     pub elements: Vec<i64>,
@@ -19,7 +19,7 @@ pub struct Tensor {
     pub strings: Vec<String>,
 }
 
-/// A model, how it is prepared, and what it is fed. No runtime needs all of it.
+/// A model, its setup and its inputs. No runtime needs all of the fields.
 #[allow(dead_code)]
 pub struct Task {
     label: String,
@@ -27,31 +27,31 @@ pub struct Task {
     pub setup: String,
     /// By name, in the order of the graph inputs.
     pub inputs: Vec<(String, Tensor)>,
-    /// The output that is looked at, by its place.
+    /// The place of the output that is checked.
     pub output: usize,
-    /// Its type, for a runtime that holds it in another one.
+    /// The type of that output, for a runtime that holds it in another type.
     pub output_type: String,
-    /// Whether it is held against what was declared of it.
+    /// Whether that output is compared with its declaration.
     pub is_declared: bool,
 }
 
-/// What a runtime gives.
+/// The output of a runtime.
 pub struct Given {
     pub tensor: Tensor,
-    /// In its own words.
+    /// The tensor as the runtime prints it.
     pub shown: String,
-    /// Where that is asked for, what it declared when it loaded the model: a type, and each dim that is known.
+    /// The declaration of the output when the model was loaded, if the check needs it: a type, and each dim that is known.
     pub declared: Option<(String, Vec<Option<usize>>)>,
 }
 
-/// What a runtime gives, or the error that it returns, or the message with which it panics.
+/// The output of a runtime, the error that it returns, or the message of its panic.
 enum Outcome {
     Gives(Given),
     Error(String),
     Panics(String),
 }
 
-/// Holds a runtime against `case.json`: ends with 0 if it does what is expected, and with 1 if it does not.
+/// Checks a runtime on `case.json`. The exit code is 0 if the runtime does what is expected, and 1 if it does not.
 pub fn main(runtime: &str, run: fn(&Task) -> Result<Given, String>) -> ExitCode {
     let json = read("case.json").expect("there is a case.json here");
     let case: Value = serde_json::from_slice(&json).expect("case.json is JSON");
@@ -138,7 +138,7 @@ fn is_right(case: &Value, outcome: &Outcome) -> bool {
     }
 }
 
-/// Whether two outcomes are equal tensors, or errors both.
+/// Whether two outcomes are equal tensors, or both errors.
 fn is_same(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Gives(a), Outcome::Gives(b)) => a.tensor == b.tensor,
@@ -161,7 +161,7 @@ fn show(outcome: &Outcome) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Runs this program once more, in a process whose end is not the end of this one.
+/// Runs this program once more in another process, so that a crash or a hang there does not end this one.
 fn apart(runtime: &str, expected: &str) -> ExitCode {
     const LIMIT: Duration = Duration::from_secs(20);
     let program = std::env::current_exe().expect("this program has a path");

@@ -1,4 +1,4 @@
-//! Holds rten against `case.json`: ends with 0 if it does what is expected, and with 1 while it does not. To run it:
+//! Checks rten on `case.json`. The exit code is 0 if rten does what is expected, and 1 while it does not. To run it:
 //!
 //!     cargo run --release
 
@@ -43,7 +43,7 @@ fn native(tensor: &Tensor) -> Result<Value, Box<dyn Error>> {
     })
 }
 
-/// What rten gave, in the type that the model declares where rten holds that in another one.
+/// The output of rten. If rten holds its type as another one, the result has the type that the model declares.
 fn tensor(value: &Value, declared: &str) -> Result<Tensor, Box<dyn Error>> {
     let (element_type, elements): (&str, Vec<i64>) = match value {
         Value::FloatTensor(tensor) if declared == "double" => {

@@ -1,4 +1,4 @@
-//! Holds tract against `case.json`: ends with 0 if it does what is expected, and with 1 while it does not. To run it:
+//! Checks tract on `case.json`. The exit code is 0 if tract does what is expected, and 1 while it does not. To run it:
 //!
 //!     cargo run --release
 
@@ -31,7 +31,7 @@ fn run(task: &Task) -> TractResult<Given> {
     Ok(Given { shown: format!("{output:?}"), tensor: tensor(&output), declared: declared.map(of_fact) })
 }
 
-/// By element type: the type in Rust, how a number is an element of it, and an element a number.
+/// By element type: the type in Rust, and the conversions from a number to an element and back.
 macro_rules! types {
     ($($name:literal $rust:ty: $element:expr, $number:expr;)*) => {
         fn native(tensor: &case::Tensor) -> TractResult<Tensor> {
