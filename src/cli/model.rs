@@ -17,7 +17,7 @@ use crate::finding::{Culprit, culprit};
 use crate::model::test_data;
 use crate::network::{
     Agreement, BOUNDS, Doubt, Found, Graph, Input, Located, MOST_SIZES, Network, Search, Sign, Sizes, Spread, compare,
-    depths, feeds, job, read_feeds, sizes_to_try, spread,
+    depths, feeds, job, read_feeds, sizes_to_try, spread, tolerated,
 };
 use crate::runtime::table::{State, reference};
 use crate::runtime::{
@@ -204,6 +204,8 @@ fn locate(
     folder: &Path,
     to: &mut impl Write,
 ) -> anyhow::Result<()> {
+    let seen: Vec<&Outcome> = trial.seen.iter().map(|seen| &seen.execution.outcome).collect();
+    let relative = tolerated(&runtimes.ids, &seen, relative);
     let graph = Graph::new(network);
     let progress = Progress::new();
     let began = Instant::now();

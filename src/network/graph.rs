@@ -117,8 +117,17 @@ pub enum Boundary {
 /// The most elements of a vector that [`Boundary::SizesKnown`] makes an initializer.
 const MOST_SIZES: usize = 64;
 
-/// Operators whose result differs from run to run, or that give no tensor.
-const NO_CONSTANT: &[&str] = &["RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"];
+/// Operators whose result differs from run to run.
+const NO_CONSTANT: &[&str] = &[
+    "RandomNormal",
+    "RandomUniform",
+    "RandomNormalLike",
+    "RandomUniformLike",
+    "Multinomial",
+    "Bernoulli",
+    // In training.
+    "Dropout",
+];
 
 impl<'a> Graph<'a> {
     pub fn new(network: &'a Network) -> Graph<'a> {

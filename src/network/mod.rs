@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 pub use feed::{BOUNDS, Dim, FeedError, Input, MOST_SIZES, Sizes, feeds, read_feeds, sizes_to_try};
 pub use graph::{Graph, Part};
-pub use judge::{Agreement, Doubt, Group, Spread, Sureness, compare, depths, spread, tolerance};
+pub use judge::{Agreement, Doubt, Group, Spread, Sureness, compare, depths, spread, tolerance, tolerated};
 pub use locate::{Found, How, Located, Search, Sign};
 pub use values::Values;
 

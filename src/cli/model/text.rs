@@ -302,8 +302,12 @@ pub(super) fn sides(
     let groups: Vec<String> = agreement.groups.iter().map(|group| names(&group.members)).collect();
     let fails = |place: &&usize| !matches!(outcomes[**place], Outcome::Unsupported(_));
     let failed: Vec<usize> = agreement.silent.iter().filter(fails).copied().collect();
-    let verb = if groups.len() == 1 { " agree" } else { "" };
-    write!(to, "  On these nodes alone: {}{verb}", groups.join(" against "))?;
+    let verdict = match &groups[..] {
+        [] => "no answer".to_owned(),
+        [one] => format!("{one} agree"),
+        several => several.join(" against "),
+    };
+    write!(to, "  On these nodes alone: {verdict}")?;
     if !failed.is_empty() {
         write!(to, "; no answer from {}", names(&failed))?;
     }
