@@ -94,7 +94,7 @@ const STRING: usize = 48;
 fn weight(model: &Serialized, feeds: &[Tensor]) -> f64 {
     let of = |tensor: &Tensor| match tensor.elements() {
         Elements::Packed(bytes) => bytes.len(),
-        Elements::Strings(_) => tensor.len() * STRING,
+        Elements::Strings(strings) => strings.parts().0.len() + strings.len() * STRING,
     };
     (model.size() + feeds.iter().map(of).sum::<usize>() as u64) as f64
 }
@@ -275,7 +275,10 @@ impl Isolated {
             }
             Ended::Done => Ok(executions),
             Ended::Stopped => {
-                executions.push(no_process("it was stopped".to_owned()));
+                // The reason may be there already: the job could not be sent.
+                if executions.is_empty() {
+                    executions.push(no_process("it was stopped".to_owned()));
+                }
                 Ok(executions)
             }
         }
@@ -619,6 +622,8 @@ mod tests {
         assert_eq!(time_for(&large), usual + Duration::from_secs(1), "64 MiB");
         let (little, much) = (memory_for(&[&small]), memory_for(&[&small, &large]));
         assert!(little < 1 << 16 && much > 5 << 26, "{little} {much}");
+        let long = fed(Tensor::from_strings(vec![1], [vec![b'a'; 64 << 20]].into_iter().collect()).unwrap());
+        assert_eq!(time_for(&long), usual + Duration::from_secs(1), "64 MiB of text");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use tract_onnx::prelude::*;
 use tract_onnx::tract_hir::internal::{DatumType as Datum, Symbol, SymbolValues, TDim};
 
 use super::{
-    Class, Declaration, Execution, Gap, Kind, NativeType, Outcome, Output, Phrase, Reason, Runtime, RuntimeId, Stage,
-    Supply, caught,
+    Class, Declaration, Execution, Gap, Kind, NativeType, OpenError, Outcome, Output, Phrase, Reason, Runtime,
+    RuntimeId, Stage, Supply, caught,
 };
 use crate::model::{Job, Serialized};
 use crate::tensor::{self, ElementType, Elements, TensorError};
@@ -25,16 +25,17 @@ pub static KIND: Kind = Kind {
     supply: Supply::Linked,
     known: include_str!("../../known/tract.toml"),
     open: |row| {
-        Ok(Box::new(TractRuntime {
-            id: row.id.clone(),
-            onnx: tract_onnx::onnx(),
-            stage: match row.id.configuration.as_str() {
-                "typed" => Rewriting::Typed,
-                "decluttered" => Rewriting::Decluttered,
-                _ => Rewriting::Optimized,
-            },
-            pin: row.id.configuration == "pinned",
-        }))
+        let stage = match row.id.configuration.as_str() {
+            "typed" => Rewriting::Typed,
+            "decluttered" => Rewriting::Decluttered,
+            "optimized" | "pinned" => Rewriting::Optimized,
+            other => {
+                let there = "there are typed, decluttered, optimized and pinned";
+                return Err(OpenError::new(&row.id, format!("there is no configuration `{other}`; {there}")));
+            }
+        };
+        let pin = row.id.configuration == "pinned";
+        Ok(Box::new(TractRuntime { id: row.id.clone(), onnx: tract_onnx::onnx(), stage, pin }))
     },
 };
 
@@ -385,6 +386,15 @@ mod tests {
             _ => tensor::Tensor::from_element_bits(element_type, dims, (0..count).map(|i| i as u128 % 2)),
         };
         Some(tensor.unwrap())
+    }
+
+    #[test]
+    fn a_configuration_that_there_is_not_is_refused() {
+        let mut row = crate::runtime::table::rows_of(&KIND).remove(0);
+        assert!((KIND.open)(&row).is_ok());
+        row.id.configuration = "optimised".to_owned();
+        let error = (KIND.open)(&row).err().unwrap().to_string();
+        assert!(error.contains("there is no configuration `optimised`"), "{error}");
     }
 
     #[test]
