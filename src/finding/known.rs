@@ -135,8 +135,8 @@ struct File {
 pub enum LedgerError {
     #[error("{path}: {reason}")]
     Damaged { path: String, reason: String },
-    #[error("{path} cannot be written: {error}")]
-    Write { path: PathBuf, error: std::io::Error },
+    #[error("{path}: {error}")]
+    Io { path: PathBuf, error: std::io::Error },
 }
 
 /// The folder of the ledger in a checkout.
@@ -293,7 +293,7 @@ impl Ledger {
     /// If the file cannot be read or written, or there is no such cause in it.
     pub fn add(cause: Option<&str>, variant: &Variant) -> Result<PathBuf, LedgerError> {
         let path = path_of(variant.runtime_name());
-        let failed = |error| LedgerError::Write { path: path.clone(), error };
+        let failed = |error| LedgerError::Io { path: path.clone(), error };
         let text = match read_text(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             text => text.map_err(failed)?,
@@ -326,7 +326,7 @@ fn change_variant(
 /// Changes the file of a runtime kind. The file must exist.
 fn change_file(kind: &str, with: impl FnOnce(&mut DocumentMut) -> Result<(), String>) -> Result<PathBuf, LedgerError> {
     let path = path_of(kind);
-    let text = read_text(&path).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+    let text = read_text(&path).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
     change(path, &text, with)
 }
 
@@ -338,7 +338,7 @@ fn change(
 ) -> Result<PathBuf, LedgerError> {
     let changed =
         changed(text, change).map_err(|reason| LedgerError::Damaged { path: path.display().to_string(), reason })?;
-    write_whole(&path, changed.as_bytes()).map_err(|error| LedgerError::Write { path: path.clone(), error })?;
+    write_whole(&path, changed.as_bytes()).map_err(|error| LedgerError::Io { path: path.clone(), error })?;
     Ok(path)
 }
 

@@ -67,6 +67,10 @@ struct Model {
     names: Vec<String>,
 }
 
+/// Why there is no program for a case of several runs, except in Python.
+const NO_EARLIER_RUNS: &str =
+    "There is no program: the model must be run by hand with other inputs before those of the test data.";
+
 impl Reproducer<'_> {
     /// Makes the files of the reproducer.
     ///
@@ -172,6 +176,9 @@ impl Reproducer<'_> {
         if error_is_right && acceptable.is_empty() && !self.needs_a_process() {
             return Err("There is no program: `model.onnx` is to be rewritten by hand.".to_owned());
         }
+        if !self.generated.case.before.is_empty() {
+            return Err(NO_EARLIER_RUNS.to_owned());
+        }
         let versions = [(package, self.version()), ("onnx", CHECKER_VERSION), ("onnxruntime", ONNXRUNTIME_VERSION)];
         let versions = versions.iter().enumerate().filter(|(place, (name, _))| *place == 0 || *name != package);
         let packages: Vec<String> = versions.map(|(_, (name, version))| format!("{name}=={version}")).collect();
@@ -213,7 +220,7 @@ impl Reproducer<'_> {
 
     fn rust(&self, Crate { dependencies, main, fed }: Crate) -> Result<Written, String> {
         if !self.generated.case.before.is_empty() {
-            return Err("There is no program: what is wrong shows after runs with other inputs, by hand.".to_owned());
+            return Err(NO_EARLIER_RUNS.to_owned());
         }
         let (acceptable, error_is_right) = self.acceptable();
         let output_type = self.generated.expectation.outputs().and_then(|outputs| outputs.get(self.output));
