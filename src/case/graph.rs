@@ -373,8 +373,9 @@ impl Outlet {
 impl Case {
     /// The known properties of the outputs of each node.
     pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Vec<Outlet>> {
-        let is_alone = self.nodes.len() == 1 && self.nodes[0].shown != Shown::Output(Declares::Static);
-        let values = if is_alone { vec![] } else { self.values(tensors) };
+        let declares = |node: &Node| matches!(node.shown, Shown::Output(Declares::Static) | Shown::Info(Declares::Static));
+        let needs_values = self.nodes.len() > 1 || self.nodes.iter().any(declares);
+        let values = if needs_values { self.values(tensors) } else { vec![] };
         let mut outlets: Vec<Vec<Outlet>> = Vec::with_capacity(self.nodes.len());
         for (place, node) in self.nodes.iter().enumerate() {
             let inputs: Vec<Option<Tensor>> = node

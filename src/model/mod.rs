@@ -492,6 +492,14 @@ mod tests {
     }
 
     #[test]
+    fn the_output_of_a_single_node_is_declared_as_the_case_says() {
+        let graph = |line| model(line).0.graph.unwrap();
+        assert_eq!(dims(&graph("Flatten@21 float[2,3] :output(static)").output[0]).unwrap(), ["2", "3"]);
+        let graph = graph("x=float[2,3]:output; Flatten@21 x :info(static)");
+        assert_eq!(dims(&graph.value_info[0]).unwrap(), ["2", "3"]);
+    }
+
+    #[test]
     fn a_default_is_an_initializer_and_a_graph_input_and_fed_where_it_is_overridden() {
         let (proto, feeds) = model("Reshape@14 float[2,3]:default int64[2]{3,2}:default(overridden)");
         let graph = proto.graph.unwrap();
