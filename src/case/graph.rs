@@ -373,7 +373,8 @@ impl Outlet {
 impl Case {
     /// The known properties of the outputs of each node.
     pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Vec<Outlet>> {
-        let declares = |node: &Node| matches!(node.shown, Shown::Output(Declares::Static) | Shown::Info(Declares::Static));
+        let declares =
+            |node: &Node| matches!(node.shown, Shown::Output(Declares::Static) | Shown::Info(Declares::Static));
         let needs_values = self.nodes.len() > 1 || self.nodes.iter().any(declares);
         let values = if needs_values { self.values(tensors) } else { vec![] };
         let mut outlets: Vec<Vec<Outlet>> = Vec::with_capacity(self.nodes.len());

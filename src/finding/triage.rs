@@ -11,7 +11,7 @@ use crate::case::{Case, Features};
 use crate::operator::GRAPH;
 use crate::runtime::{OpenError, Stop};
 use crate::threads::on_threads;
-use crate::verdict::Mismatch;
+use crate::verdict::{Discrepancy, Mismatch};
 
 /// Sorts mismatches into known defects and new ones, one at a time.
 #[derive(Clone, Debug, Default)]
@@ -45,11 +45,18 @@ impl Triage {
         let minimized = minimize(case, mismatch, probe);
         let shown = &minimized.mismatch;
         let trigger = Trigger::new(shown.clone(), minimized.features);
-        if let Some(place) = self.known.iter().position(|known| known.explains_all_of(&trigger)) {
-            // Less than the trigger would cover more than the defect.
-            if features.weight() >= self.known[place].features.weight() {
-                self.seen.push((Trigger::new(mismatch.clone(), features.clone()), place));
+        let known = self.known.iter().position(|known| known.explains_all_of(&trigger));
+        let place = known.unwrap_or(self.known.len());
+        if mismatch.is_failure() || mismatch.discrepancies == [Discrepancy::RefusesValid] {
+            // The message of the runtime is evidence enough: a minimized graph may have another message than this one.
+            if known.is_some() || shown != mismatch {
+                self.seen.push((Trigger::new(mismatch.clone(), trigger.features.clone()), place));
             }
+        } else if known.is_some_and(|place| features.weight() >= self.known[place].features.weight()) {
+            // Features of less weight than those of the defect would cover more than the defect.
+            self.seen.push((Trigger::new(mismatch.clone(), features.clone()), place));
+        }
+        if known.is_some() {
             return Sorted::Known(place);
         }
         self.known.push(trigger.clone());
