@@ -1,6 +1,6 @@
 //! A case: a small graph, its input tensors, and how each tensor reaches the nodes. With one node it is one call of one operator.
 //!
-//! A case describes the contents of its tensors and does not hold them. So it fits on one line ([`notation`]), whatever the size of
+//! A case describes the contents of its tensors and does not hold them. So it fits on one line (`notation`), whatever the size of
 //! the tensors. The same line is corpus entry, command-line argument and report.
 
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! The status of a test in a JUnit report.
+//! The status of a test in a `JUnit` report.
 
 use quick_junit::{NonSuccessKind, TestCaseStatus};
 

@@ -324,7 +324,7 @@ impl Summary {
         rendered.expect("the template fits the summary")
     }
 
-    /// The summary as JUnit XML, for viewers of test results: suites for the campaign itself, findings, known issues, and cells of
+    /// The summary as `JUnit` XML, for viewers of test results: suites for the campaign itself, findings, known issues, and cells of
     /// the coverage.
     ///
     /// # Panics

@@ -20,7 +20,7 @@ use crate::tensor::{ElementType, Tensor};
 /// A case that was read from a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Its sources are in the order in which nodes take them. Large data is replaced: see [`contents`].
+    /// Its sources are in the order in which nodes take them. Large data is replaced: see `contents`.
     pub case: Case,
     /// The tensors of the sources in the first run of the job.
     pub tensors: Vec<Tensor>,

@@ -24,8 +24,8 @@ use crate::tensor::{Elements, Tensor};
 /// The limits of a runtime in a process of its own, and the request to stop.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The time for one run of a job. A run with a large model or large feeds gets more, see [`Limits::time_for`]. A run whose
-    /// process waits for the machine gets up to [`PATIENCE`] times as long.
+    /// The time for one run of a job. A run with a large model or large feeds gets more, see `Limits::time_for`. A run whose
+    /// process waits for the machine gets up to `PATIENCE` times as long.
     pub time: Duration,
     /// The memory of the whole process, in bytes, beside the memory for the models and feeds of a batch.
     pub memory: u64,
