@@ -77,8 +77,8 @@ impl Protocol for Files {
             }
             State::NotAvailable(why) => return Err(why),
         }
-        let own = kind.place(&row.id.version).map_err(|error| error.to_string())?;
-        let program = match own.filter(|_| kind.has_worker(&row.id.version)) {
+        let own = if kind.has_worker(&row.id.version) { kind.place(&row.id.version) } else { Ok(None) };
+        let program = match own.map_err(|error| error.to_string())? {
             Some(worker) => worker,
             None => limits.program().map_err(|error| format!("this program is not found: {error}"))?,
         };
