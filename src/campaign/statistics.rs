@@ -16,7 +16,7 @@ use crate::case::{Case, Features, Generated, Intent};
 use crate::operator::{self, ANY, Expectation, GRAPH, OperatorName, Rule};
 use crate::runtime::{Gap, Outcome, RuntimeId};
 use crate::tensor::ElementType;
-use crate::verdict::{Discrepancy, Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
+use crate::verdict::{Fit, Judgement, Mismatch, Tolerance, fit, judge_one};
 
 /// The marks of a known defect: its mismatch, and the features of its minimized case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,12 +49,11 @@ impl Trigger {
     /// graph is refused, the words of the refusal do not matter.
     pub fn explains_all_of(&self, other: &Trigger) -> bool {
         let (own, others) = (&self.mismatch, &other.mismatch);
-        let is_refusal = |mismatch: &Mismatch| mismatch.discrepancies == [Discrepancy::RefusesValid];
         self.explains(others, &other.features)
             || own.runtime == others.runtime
                 && own.concerns(GRAPH)
-                && is_refusal(own)
-                && is_refusal(others)
+                && own.is_refusal()
+                && others.is_refusal()
                 && self.is_in(&other.features)
     }
 

@@ -11,7 +11,7 @@ use crate::case::{Case, Features};
 use crate::operator::GRAPH;
 use crate::runtime::{OpenError, Stop};
 use crate::threads::on_threads;
-use crate::verdict::{Discrepancy, Mismatch};
+use crate::verdict::Mismatch;
 
 /// Sorts mismatches into known defects and new ones, one at a time.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl Triage {
         let trigger = Trigger::new(shown.clone(), minimized.features);
         let known = self.known.iter().position(|known| known.explains_all_of(&trigger));
         let place = known.unwrap_or(self.known.len());
-        if mismatch.is_failure() || mismatch.discrepancies == [Discrepancy::RefusesValid] {
+        if mismatch.is_failure() || mismatch.is_refusal() {
             // The message of the runtime is evidence enough: a minimized graph may have another message than this one.
             if known.is_some() || shown != mismatch {
                 self.seen.push((Trigger::new(mismatch.clone(), trigger.features.clone()), place));

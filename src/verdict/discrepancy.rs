@@ -37,7 +37,7 @@ pub enum Discrepancy {
     RefusesValid,
     /// Two of its configurations have different outcomes. Each outcome alone would be acceptable.
     ConfigurationsDisagree,
-    /// Its outcome differs if the operands are wired otherwise. Each outcome alone would be acceptable.
+    /// Its outcomes differ between wirings of the operands. Each outcome alone would be acceptable.
     WiringsDisagree,
     /// Its outcome differs at a neighbouring opset that changed only types. Each outcome alone would be acceptable.
     OpsetsDisagree,

@@ -116,6 +116,11 @@ impl Mismatch {
             || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
+    /// Whether it is nothing but the refusal of a valid model.
+    pub fn is_refusal(&self) -> bool {
+        self.discrepancies == [Discrepancy::RefusesValid]
+    }
+
     /// Whether a case with this mismatch costs a process, or as much time as a job may take.
     pub fn is_costly(&self) -> bool {
         self.severity() == Severity::Crash
