@@ -680,6 +680,19 @@ mod wheels {
         assert!(report(&[RIGHT, "--to", "tract"]).contains("there is nothing to report"));
     }
 
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn a_row_with_a_library_of_its_own_needs_no_other() {
+        let library = provision::ONNXRUNTIME.provision(provision::ONNXRUNTIME_VERSION).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let row = format!("[[runtime]]\nname = \"ours\"\nkind = \"onnxruntime\"\nlibrary = '{}'\n", library.display());
+        fs::write(folder.path().join("runtimes.toml"), row).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crosscheck"));
+        command.args(["run", RIGHT, "--runtimes", "ours"]).current_dir(folder.path());
+        let (code, out, error) = ended(&command.env(provision::ONNXRUNTIME.variable, "none").output().unwrap());
+        assert_eq!(code, 0, "{out}{error}");
+    }
+
     #[cfg(unix)]
     #[test]
     #[ignore = "wheels: the library of onnxruntime"]
