@@ -1,7 +1,7 @@
 //! What each part of the work takes, and how it grows with the rank of the data and the number of its elements.
 //!
-//!     cargo bench                              # everything, in about two minutes
-//!     cargo bench -- 'tract/optimized/rank'    # only what has this in its name
+//!     cargo bench --bench growth               # everything, in about two minutes
+//!     cargo bench --bench growth -- tract/optimized/rank    # only what has this in its name
 //!
 //! The runtimes run in this process, so what is measured is the runtime and not the way to it.
 

@@ -64,6 +64,11 @@ impl Stream {
         Stream { catalogue, nodes, ..self }
     }
 
+    /// The number of the first case that is drawn from the seed: those before it are the same for every seed.
+    pub fn first_drawn(&self) -> u64 {
+        (self.catalogue.len() as u64).next_multiple_of(self.row)
+    }
+
     /// Draws a case of the generator. `row` keeps the last row that was drawn.
     fn drawn(&self, index: u64, row: &mut Row) -> Generated {
         let graphs = self.nodes.of_graphs().filter(|_| !self.nodes.has_one() || index / self.row % 2 == 1);
@@ -102,7 +107,7 @@ impl Source for Stream {
         let mut row = Row { first: 0, next: u64::MAX, open: None };
         // A row begins with case 0 of the seed. The rest of the row in which the catalogue ends is filled with the last cases
         // of the seed.
-        let listed = (self.catalogue.len() as u64).next_multiple_of(self.row);
+        let listed = self.first_drawn();
         let case = |&index: &u64| match usize::try_from(index).ok().and_then(|index| self.catalogue.get(index)) {
             Some(case) => Generated::given(case.clone()),
             None => self.drawn(index.wrapping_sub(listed), &mut row),

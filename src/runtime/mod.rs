@@ -11,7 +11,7 @@ mod in_house;
 mod onnxruntime;
 mod outcome;
 #[cfg(any(test, feature = "planted"))]
-pub(crate) mod planted;
+pub mod planted;
 mod process;
 pub mod provision;
 mod python;

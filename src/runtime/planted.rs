@@ -1,5 +1,8 @@
 //! A runtime for tests: the in-house runtime with planted faults.
 
+mod calls;
+mod graphs;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,15 +14,60 @@ use super::{
     demand, execute_once, open, select,
 };
 use crate::model::proto::{
-    Dimension, DimensionValue, GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto,
-    ValueInfoProto,
+    GraphProto, ModelProto, NodeProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
 };
 use crate::model::{Job, tensor_proto};
-use crate::operator::{Expectation, Rule};
+use crate::operator::{Attribute, Expectation, Operator, Rule};
 use crate::tensor::{ElementType, Tensor};
+
+pub(crate) use calls::{CALLS, CallFault, SeenCall};
+use graphs::{GRAPHS, SESSIONS, has_static_dims};
 
 /// A planted fault. It may change the execution of a job of one run, or panic.
 pub(crate) type Fault = fn(&Job, &mut Execution);
+
+/// What must be special in a case for a fault to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Aspect {
+    /// An attribute, a bound, an axis or a number of dims.
+    Value,
+    /// A dim or a length of zero.
+    ZeroSize,
+    /// A call that must be refused.
+    Validity,
+    /// One version of the operator.
+    Version,
+    ElementType,
+    /// The bits of an element.
+    Element,
+    /// The way of an input into its node.
+    Wiring,
+    /// Two nodes, connected.
+    Edge,
+    /// Three nodes or more, connected.
+    Pattern,
+    /// The declared dims of a graph input or output.
+    Declaration,
+    /// Whether a value between two nodes is also a graph output.
+    Observation,
+    /// A run of a session after another one.
+    Session,
+    /// Two or more of these at once.
+    Several,
+    /// The process ends, hangs, takes too much memory, or answers garbage.
+    Process,
+}
+
+/// The faults of which the benchmark `finding_power` measures how soon a campaign finds each: the name of the row of the kind
+/// `planted`, and what the fault depends on.
+pub fn to_find() -> impl Iterator<Item = (&'static str, Aspect)> {
+    const OF_PROCESSES: [&str; 7] = ["panic", "crash", "hangs", "garbage", "null-pointer", "fills-memory", "exits"];
+    let calls = CALLS.iter().map(|fault| (fault.name, fault.aspect));
+    let graphs = GRAPHS.iter().map(|fault| (fault.name, fault.aspect));
+    let sessions = SESSIONS.iter().map(|(name, _)| (*name, Aspect::Session));
+    calls.chain(graphs).chain(sessions).chain(OF_PROCESSES.map(|name| (name, Aspect::Process)))
+}
 
 /// The planted faults, by name: one row for each discrepancy but those of rewriters, with the name of the discrepancy, and
 /// further rows for tests. Faults that end the process, or use up its time or memory, need a runtime in a process of its own.
@@ -49,6 +97,9 @@ pub(crate) const PLANTED: &[(&str, &[Fault])] = &[
     ("right", &[]),
     ("short-shape", &[short_shape]),
     ("hangs", &[hang_on_uint2]),
+    ("null-pointer", &[null_on_zero]),
+    ("fills-memory", &[fill_memory_on_int2]),
+    ("exits", &[exit_on_uint2]),
     ("hangs-often", &[hang_on_flatten]),
     ("crashes-at-times", &[abort_on_third_flatten]),
     ("differs-at-times", &[wrong_on_third_flatten]),
@@ -79,11 +130,22 @@ const IN_A_FUSION: &str = "in-a-fusion";
 /// The rows whose faults show in the model as a whole.
 const OF_WHOLE_MODELS: [&str; 3] = [IN_ONE_MODEL, IN_A_GRAPH, IN_A_FUSION];
 
-const NAMES: [&str; PLANTED.len()] = {
-    let mut names = [""; PLANTED.len()];
+const NAMES: [&str; PLANTED.len() + CALLS.len() + GRAPHS.len() + SESSIONS.len()] = {
+    let mut names = [""; PLANTED.len() + CALLS.len() + GRAPHS.len() + SESSIONS.len()];
     let mut place = 0;
     while place < names.len() {
-        names[place] = PLANTED[place].0;
+        let of_calls = PLANTED.len();
+        let of_graphs = of_calls + CALLS.len();
+        let of_sessions = of_graphs + GRAPHS.len();
+        names[place] = if place < of_calls {
+            PLANTED[place].0
+        } else if place < of_graphs {
+            CALLS[place - of_calls].name
+        } else if place < of_sessions {
+            GRAPHS[place - of_graphs].name
+        } else {
+            SESSIONS[place - of_sessions].0
+        };
         place += 1;
     }
     names
@@ -98,18 +160,49 @@ pub(crate) static KIND: Kind = Kind {
     supply: Supply::Linked,
     known: "",
     open: |row| {
-        let faults = faults(&row.id.configuration)?;
-        let is_by_node = !OF_WHOLE_MODELS.contains(&row.id.configuration.as_str());
-        Ok(Box::new(Planted { id: row.id.clone(), right: without_faults()?, faults, is_by_node }))
+        let (id, name) = (row.id.clone(), row.id.configuration.as_str());
+        if let Some(fault) = CALLS.iter().find(|fault| fault.name == name) {
+            return Ok(with_call_fault(id, fault));
+        }
+        let graph = GRAPHS.iter().find(|fault| fault.name == name).map(Manner::OfGraphs);
+        let session = || SESSIONS.iter().find(|(own, _)| *own == name).map(|(_, shows)| Manner::OfSessions(*shows));
+        let manner = match graph.or_else(session) {
+            Some(manner) => manner,
+            None if OF_WHOLE_MODELS.contains(&name) => Manner::OfModels(faults(name)?),
+            None => Manner::OfNodes(faults(name)?),
+        };
+        Ok(Box::new(Planted { id, right: without_faults()?, manner }))
     },
 };
 
 struct Planted {
     id: RuntimeId,
     right: Box<dyn Runtime>,
-    faults: Vec<Fault>,
-    /// Whether a fault applies to each node alone, as in a real runtime, or to the model as a whole.
-    is_by_node: bool,
+    manner: Manner,
+}
+
+/// The faults of a runtime.
+enum Manner {
+    /// They apply to each node alone, as in a real runtime.
+    OfNodes(Vec<Fault>),
+    /// They apply to the model as a whole.
+    OfModels(Vec<Fault>),
+    OfGraphs(&'static graphs::GraphFault),
+    /// Whether it shows in a run of a job.
+    OfSessions(fn(&Job, usize) -> bool),
+}
+
+/// The in-house runtime with a fault of an operator.
+fn with_call_fault(id: RuntimeId, fault: &'static CallFault) -> Box<dyn Runtime> {
+    let evaluate = move |operator: &'static Operator,
+                         opset: u8,
+                         attributes: &[Attribute],
+                         inputs: &[Option<Tensor>],
+                         outputs: usize| {
+        let call = SeenCall::new(operator, opset, attributes, inputs, outputs);
+        if operator == fault.operator { (fault.takes_for_right)(call) } else { call.right() }
+    };
+    super::in_house::with(id, Box::new(evaluate))
 }
 
 /// The faults of a row.
@@ -121,24 +214,20 @@ fn faults(name: &str) -> Result<Vec<Fault>, OpenError> {
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `planted`.
 pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    with(faults, true)
+    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::OfNodes(faults.to_vec()) }))
 }
 
 /// The same at a version of its own.
 #[cfg(test)]
 pub(crate) fn release_with_faults(version: &str, faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { version: version.to_owned(), ..id() };
-    Ok(Box::new(Planted { id, right: without_faults()?, faults: faults.to_vec(), is_by_node: true }))
+    Ok(Box::new(Planted { id, right: without_faults()?, manner: Manner::OfNodes(faults.to_vec()) }))
 }
 
 /// The same with faults that apply to the model as a whole.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    with(faults, false)
-}
-
-fn with(faults: &[Fault], is_by_node: bool) -> Result<Box<dyn Runtime>, OpenError> {
-    Ok(Box::new(Planted { id: id(), right: without_faults()?, faults: faults.to_vec(), is_by_node }))
+    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::OfModels(faults.to_vec()) }))
 }
 
 /// The in-house runtime with other expectations, as a runtime of the kind `planted`.
@@ -169,62 +258,74 @@ impl Runtime for Planted {
 
     fn execute(&mut self, job: &Job, done: &mut dyn FnMut(Execution)) {
         for run in 0..job.runs.len() {
-            let job = job.only(run);
-            done(if self.is_by_node { self.lie_by_node(&job) } else { self.lie(&job) });
+            let own = job.only(run);
+            done(match &self.manner {
+                Manner::OfNodes(faults) => execute_by_node(self.right.as_mut(), faults, &own),
+                Manner::OfModels(faults) => execute_with(self.right.as_mut(), faults, &own),
+                Manner::OfGraphs(fault) => {
+                    let mut execution = execute_once(self.right.as_mut(), &own);
+                    fault.apply(&own, &mut execution);
+                    execution
+                }
+                Manner::OfSessions(shows) => {
+                    let mut execution = execute_once(self.right.as_mut(), &own);
+                    if shows(job, run) {
+                        graphs::spoil(&mut execution, |_| true);
+                    }
+                    execution
+                }
+            });
         }
     }
 }
 
-impl Planted {
-    fn lie(&mut self, job: &Job) -> Execution {
-        let mut execution = execute_once(self.right.as_mut(), job);
-        let faults = caught(|| self.faults.iter().for_each(|fault| fault(job, &mut execution)));
-        match faults {
-            Ok(()) => execution,
-            Err(message) => Execution::without_answer(Outcome::Panicked { stage: Stage::Run }, message),
-        }
+/// The execution of a job of one run, with faults.
+fn execute_with(right: &mut dyn Runtime, faults: &[Fault], job: &Job) -> Execution {
+    let mut execution = execute_once(right, job);
+    match caught(|| faults.iter().for_each(|fault| fault(job, &mut execution))) {
+        Ok(()) => execution,
+        Err(message) => Execution::without_answer(Outcome::Panicked { stage: Stage::Run }, message),
     }
+}
 
-    /// Executes each node alone, with the outputs of the nodes before it. The first execution that is no answer is that of the
-    /// job.
-    fn lie_by_node(&mut self, job: &Job) -> Execution {
-        let model = job.model.decode().unwrap_or_default();
-        let graph = model.graph.clone().unwrap_or_default();
-        let nodes: Vec<&NodeProto> =
-            graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant")).collect();
-        // A fault expects the outputs of one node, without sources that are graph outputs too.
-        if nodes.len() < 2 && nodes.iter().all(|node| node.output.len() >= graph.output.len()) {
-            return self.lie(job);
-        }
-        let mut values: HashMap<&str, Vec<Output>> =
-            job.feeds(0).map(|(name, tensor)| (name, vec![Output::new(tensor.clone())])).collect();
-        let mut declared: HashMap<&str, Declaration> = HashMap::new();
-        for node in nodes {
-            let execution = self.lie(&alone(&model, &graph, node, &values));
-            let Outcome::Answer(own) = execution.outcome else { return execution };
-            let names = || node.output.iter().map(String::as_str);
-            if own.len() == names().count() {
-                values.extend(names().zip(own.into_iter().map(|output| vec![output])));
-            } else {
-                values.extend(names().take(1).map(|name| (name, own.clone())));
-            }
-            declared.extend(execution.declared.iter().flat_map(|own| names().zip(own.iter().cloned())));
-        }
-        let names = || graph.output.iter().filter_map(|info| info.name.as_deref());
-        let open = Declaration { element_type: None, dims: None };
-        let declared: Vec<Declaration> =
-            names().map(|name| declared.get(name).cloned().unwrap_or_else(|| open.clone())).collect();
-        // A source that is a graph output may be an initializer, or the output of a Constant node.
-        let constant = |name: &str| {
-            let of_node = graph.node.iter().filter(|node| node.output.first().is_some_and(|output| output == name));
-            let tensors = of_node.flat_map(|node| &node.attribute).filter_map(|attribute| attribute.t.as_ref());
-            let initializers = graph.initializer.iter().filter(|tensor| tensor.name.as_deref() == Some(name));
-            let first = initializers.chain(tensors).next().and_then(|proto| tensor_proto::read(proto).ok());
-            first.map(Output::new).into_iter().collect()
-        };
-        let outputs = names().flat_map(|name| values.get(name).cloned().unwrap_or_else(|| constant(name)));
-        Execution::answer(outputs.collect(), declared)
+/// Executes each node alone, with the outputs of the nodes before it. The first execution that is no answer is that of the
+/// job.
+fn execute_by_node(right: &mut dyn Runtime, faults: &[Fault], job: &Job) -> Execution {
+    let model = job.model.decode().unwrap_or_default();
+    let graph = model.graph.clone().unwrap_or_default();
+    let nodes: Vec<&NodeProto> = graph.node.iter().filter(|node| node.op_type.as_deref() != Some("Constant")).collect();
+    // A fault expects the outputs of one node, without sources that are graph outputs too.
+    if nodes.len() < 2 && nodes.iter().all(|node| node.output.len() >= graph.output.len()) {
+        return execute_with(right, faults, job);
     }
+    let mut values: HashMap<&str, Vec<Output>> =
+        job.feeds(0).map(|(name, tensor)| (name, vec![Output::new(tensor.clone())])).collect();
+    let mut declared: HashMap<&str, Declaration> = HashMap::new();
+    for node in nodes {
+        let execution = execute_with(right, faults, &alone(&model, &graph, node, &values));
+        let Outcome::Answer(own) = execution.outcome else { return execution };
+        let names = || node.output.iter().map(String::as_str);
+        if own.len() == names().count() {
+            values.extend(names().zip(own.into_iter().map(|output| vec![output])));
+        } else {
+            values.extend(names().take(1).map(|name| (name, own.clone())));
+        }
+        declared.extend(execution.declared.iter().flat_map(|own| names().zip(own.iter().cloned())));
+    }
+    let names = || graph.output.iter().filter_map(|info| info.name.as_deref());
+    let open = Declaration { element_type: None, dims: None };
+    let declared: Vec<Declaration> =
+        names().map(|name| declared.get(name).cloned().unwrap_or_else(|| open.clone())).collect();
+    // A source that is a graph output may be an initializer, or the output of a Constant node.
+    let constant = |name: &str| {
+        let of_node = graph.node.iter().filter(|node| node.output.first().is_some_and(|output| output == name));
+        let tensors = of_node.flat_map(|node| &node.attribute).filter_map(|attribute| attribute.t.as_ref());
+        let initializers = graph.initializer.iter().filter(|tensor| tensor.name.as_deref() == Some(name));
+        let first = initializers.chain(tensors).next().and_then(|proto| tensor_proto::read(proto).ok());
+        first.map(Output::new).into_iter().collect()
+    };
+    let outputs = names().flat_map(|name| values.get(name).cloned().unwrap_or_else(|| constant(name)));
+    Execution::answer(outputs.collect(), declared)
 }
 
 /// The job of one node of a graph. The outputs of other nodes are fed.
@@ -409,13 +510,6 @@ fn fuses_computed_target(job: &Job, execution: &mut Execution) {
         let is_chain = gathers.any(|node| node.input.first().is_some_and(|name| giver(graph, "Shape", name).is_some()));
         is_chain && has_static_dims(info)
     });
-}
-
-/// Whether each dim of a graph output is declared as a number.
-fn has_static_dims(info: &ValueInfoProto) -> bool {
-    let declared = info.r#type.as_ref().and_then(|of| of.tensor_type.as_ref()?.shape.as_ref());
-    let is_number = |dim: &Dimension| matches!(dim.value, Some(DimensionValue::Size(_)));
-    declared.is_some_and(|shape| shape.dim.iter().all(is_number))
 }
 
 /// Reshape refuses unspecified calls.
