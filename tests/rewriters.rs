@@ -87,7 +87,7 @@ def rewrite(model):
         assert_eq!(judged(root.path(), "a=Identity@13 float[2]; Flatten a"), "agrees");
         assert_eq!(judged(root.path(), "Identity@13 float[2]"), "WRONG gives a model that is not valid");
         let renamed = judged(root.path(), "a=Flatten@13 float[2]; Identity a");
-        assert_eq!(renamed, "WRONG gives a model that is used otherwise");
+        assert_eq!(renamed, "WRONG gives a model with another interface");
         let campaign = ["campaign", "--runtimes", "mine", "--operator", "identity", "--cases", "300", "--nodes", "1"];
         let (code, out) = crosscheck(root.path(), &[&campaign[..], &["--output", "out"]].concat());
         assert!(code == Some(1) && out.contains("gives a model that is not valid"), "{out}");

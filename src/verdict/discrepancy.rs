@@ -80,10 +80,10 @@ impl Discrepancy {
             Truncates => (Severity::WrongAnswer, "does what 64-bit numbers cut to 32 bits would ask for"),
             Undeclared => (Severity::WrongAnswer, "gives something else than it declared at load"),
             InvalidModel => (Severity::WrongAnswer, "gives a model that is not valid"),
-            ChangedInterface => (Severity::WrongAnswer, "gives a model that is used otherwise"),
+            ChangedInterface => (Severity::WrongAnswer, "gives a model with another interface"),
             RefusesValid => (Severity::RefusesValid, "refuses a valid model"),
             ConfigurationsDisagree => (Severity::Disagrees, "does not do the same in all configurations"),
-            WiringsDisagree => (Severity::Disagrees, "does not do the same when the operands are wired otherwise"),
+            WiringsDisagree => (Severity::Disagrees, "depends on how its operands are wired"),
             OpsetsDisagree => {
                 (Severity::Disagrees, "does not do the same at a neighbouring opset that changed only types")
             }

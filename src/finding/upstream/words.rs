@@ -80,7 +80,7 @@ pub(super) fn did(execution: &Execution) -> String {
         words => code(&words),
     };
     if let Some(rewriting) = execution.rewriting.as_deref() {
-        let faults = [("is not valid", &rewriting.invalid), ("is used otherwise", &rewriting.interface)];
+        let faults = [("is not valid", &rewriting.invalid), ("has another interface", &rewriting.interface)];
         let said = |(what, words): (&str, &Option<String>)| {
             words.as_ref().map(|words| format!("gives a model that {what}: {}", code(&cut(words, LONGEST))))
         };
