@@ -84,7 +84,7 @@ impl Arguments {
             let text = || format!("Minimizing: {done} of {total} groups of mismatches");
             progress.show(done as u64, Some(total as u64), None, text);
         };
-        let mut triaged = triage(&statistics.groups, &|| open(rows), self.threads(), stop, &show)?;
+        let mut triaged = triage(&statistics.groups, known, &|| open(rows), self.threads(), stop, &show)?;
         let is_new = |finding: &&mut Finding| !known.iter().any(|known| finding.is_known_as(known));
         for finding in triaged.findings.iter_mut().filter(is_new) {
             let pass = pass::of_finding(finding, rows, &open);

@@ -45,7 +45,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
 
 fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
     let statistics = run(faults, known);
-    triage(&statistics.groups, &|| with_faults(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
+    triage(&statistics.groups, &[], &|| with_faults(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
 }
 
 #[test]
@@ -59,6 +59,18 @@ fn five_faults_at_once_are_five_findings() {
     planted | Reshape | wrong-type | float16 | operand0:bfloat16
     planted | Reshape | refuses-valid | objects to values | rank>=4
     ");
+}
+
+#[test]
+fn the_extent_of_a_known_issue_is_not_measured() {
+    let statistics = run(&[short_shape], &[]);
+    let triaged = |issues: &[Trigger]| {
+        triage(&statistics.groups, issues, &|| with_faults(&[short_shape]), 1, &Stop::default(), &|_, _| {}).unwrap()
+    };
+    let new = triaged(&[]).findings.remove(0);
+    assert!(new.extent.versions.iter().any(|(_, shown)| *shown == Shown::Yes), "{}", new.extent);
+    let known = triaged(std::slice::from_ref(&new.trigger)).findings.remove(0);
+    assert_eq!((&known.case, known.extent.versions.len()), (&new.case, 0));
 }
 
 #[test]

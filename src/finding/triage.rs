@@ -17,6 +17,8 @@ use crate::verdict::Mismatch;
 #[derive(Clone, Debug, Default)]
 pub struct Triage {
     known: Vec<Trigger>,
+    /// Known issues. A finding that one of them explains is a defect of its own here, but its extent is not measured.
+    issues: Vec<Trigger>,
     /// Further triggers that were minimized to a known defect, each with the place of the defect in `known`.
     seen: Vec<(Trigger, usize)>,
 }
@@ -32,7 +34,7 @@ pub enum Sorted {
 
 impl Triage {
     pub fn new(known: Vec<Trigger>) -> Triage {
-        Triage { known, seen: Vec::new() }
+        Triage { known, ..Triage::default() }
     }
 
     /// Sorts the mismatch of a case. If a trigger of a known defect explains it, it is that defect. If not, the case is
@@ -60,18 +62,21 @@ impl Triage {
             return Sorted::Known(place);
         }
         self.known.push(trigger.clone());
-        Sorted::New(Box::new(Finding {
-            extent: probe.believing(|probe| {
-                let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
-                Extent::measure(&minimized.case, shown, probe, time)
-            }),
+        let mut finding = Finding {
+            extent: Extent::default(),
             trigger,
             case: minimized.case,
             count: 0,
             executions: minimized.executions,
             message: minimized.message,
             pass: None,
-        }))
+        };
+        if !self.issues.iter().any(|issue| finding.is_known_as(issue)) {
+            let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
+            finding.extent =
+                probe.believing(|probe| Extent::measure(&finding.case, &finding.trigger.mismatch, probe, time));
+        }
+        Sorted::New(Box::new(finding))
     }
 
     fn explaining(&self, mismatch: &Mismatch, features: &Features) -> Option<usize> {
@@ -110,7 +115,8 @@ pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: u
         + (2 * limit).saturating_mul(rounds(costly))
 }
 
-/// Reduces groups of mismatches to findings. `progress` gets the number of groups that are done, and the number of all groups.
+/// Reduces groups of mismatches to findings. `progress` gets the number of groups that are done, and the number of all groups. The
+/// extent of a finding that one of the `issues` explains is not measured.
 ///
 /// The groups of one mismatch are taken in order, those with the fewest features first. The result does not depend on the number
 /// of threads, unless the triage is stopped.
@@ -119,6 +125,7 @@ pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: u
 /// If a runtime cannot be opened.
 pub fn triage(
     groups: &BTreeMap<(Mismatch, Features), Group>,
+    issues: &[Trigger],
     open: Opener,
     threads: usize,
     stop: &Stop,
@@ -144,7 +151,7 @@ pub fn triage(
         let mut triaged = Triaged::default();
         while let Some((mismatch, own)) = take() {
             let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
-            triage_one(mismatch, own, &mut probe, &count, &mut triaged);
+            triage_one(mismatch, own, issues, &mut probe, &count, &mut triaged);
         }
         Ok(triaged)
     };
@@ -182,13 +189,15 @@ fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
 fn triage_one(
     mismatch: &Mismatch,
     mut groups: Vec<(&Features, &Group)>,
+    issues: &[Trigger],
     probe: &mut Probe,
     count: &dyn Fn(),
     triaged: &mut Triaged,
 ) {
     groups
         .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
-    let (mut triage, mut findings) = (Triage::default(), Vec::<Finding>::new());
+    let mut triage = Triage { issues: issues.to_vec(), ..Triage::default() };
+    let mut findings = Vec::<Finding>::new();
     let mut rest = groups.into_iter();
     for (features, group) in rest.by_ref() {
         let sorted = if probe.is_stopped() { None } else { Some(triage.sort(&group.case, mismatch, features, probe)) };
