@@ -21,7 +21,7 @@ use crate::operator::{Attribute, Expectation, Operator, Rule};
 use crate::tensor::{ElementType, Tensor};
 
 pub(crate) use calls::{CALLS, CallFault, SeenCall};
-use graphs::{GRAPHS, SESSIONS, has_static_dims};
+use graphs::{GRAPHS, SESSIONS, Shows, has_static_dims};
 
 /// A planted fault. It may change the execution of a job of one run, or panic.
 pub(crate) type Fault = fn(&Job, &mut Execution);
@@ -164,12 +164,12 @@ pub(crate) static KIND: Kind = Kind {
         if let Some(fault) = CALLS.iter().find(|fault| fault.name == name) {
             return Ok(with_call_fault(id, fault));
         }
-        let graph = GRAPHS.iter().find(|fault| fault.name == name).map(Manner::OfGraphs);
-        let session = || SESSIONS.iter().find(|(own, _)| *own == name).map(|(_, shows)| Manner::OfSessions(*shows));
+        let graph = GRAPHS.iter().find(|fault| fault.name == name).map(Manner::Graphs);
+        let session = || SESSIONS.iter().find(|(own, _)| *own == name).map(|(_, shows)| Manner::Sessions(*shows));
         let manner = match graph.or_else(session) {
             Some(manner) => manner,
-            None if OF_WHOLE_MODELS.contains(&name) => Manner::OfModels(faults(name)?),
-            None => Manner::OfNodes(faults(name)?),
+            None if OF_WHOLE_MODELS.contains(&name) => Manner::Models(faults(name)?),
+            None => Manner::Nodes(faults(name)?),
         };
         Ok(Box::new(Planted { id, right: without_faults()?, manner }))
     },
@@ -181,15 +181,14 @@ struct Planted {
     manner: Manner,
 }
 
-/// The faults of a runtime.
+/// The faults of a runtime, by what they apply to.
 enum Manner {
     /// They apply to each node alone, as in a real runtime.
-    OfNodes(Vec<Fault>),
+    Nodes(Vec<Fault>),
     /// They apply to the model as a whole.
-    OfModels(Vec<Fault>),
-    OfGraphs(&'static graphs::GraphFault),
-    /// Whether it shows in a run of a job.
-    OfSessions(fn(&Job, usize) -> bool),
+    Models(Vec<Fault>),
+    Graphs(&'static graphs::GraphFault),
+    Sessions(Shows),
 }
 
 /// The in-house runtime with a fault of an operator.
@@ -214,20 +213,20 @@ fn faults(name: &str) -> Result<Vec<Fault>, OpenError> {
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `planted`.
 pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::OfNodes(faults.to_vec()) }))
+    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::Nodes(faults.to_vec()) }))
 }
 
 /// The same at a version of its own.
 #[cfg(test)]
 pub(crate) fn release_with_faults(version: &str, faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { version: version.to_owned(), ..id() };
-    Ok(Box::new(Planted { id, right: without_faults()?, manner: Manner::OfNodes(faults.to_vec()) }))
+    Ok(Box::new(Planted { id, right: without_faults()?, manner: Manner::Nodes(faults.to_vec()) }))
 }
 
 /// The same with faults that apply to the model as a whole.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::OfModels(faults.to_vec()) }))
+    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::Models(faults.to_vec()) }))
 }
 
 /// The in-house runtime with other expectations, as a runtime of the kind `planted`.
@@ -260,14 +259,14 @@ impl Runtime for Planted {
         for run in 0..job.runs.len() {
             let own = job.only(run);
             done(match &self.manner {
-                Manner::OfNodes(faults) => execute_by_node(self.right.as_mut(), faults, &own),
-                Manner::OfModels(faults) => execute_with(self.right.as_mut(), faults, &own),
-                Manner::OfGraphs(fault) => {
+                Manner::Nodes(faults) => execute_by_node(self.right.as_mut(), faults, &own),
+                Manner::Models(faults) => execute_with(self.right.as_mut(), faults, &own),
+                Manner::Graphs(fault) => {
                     let mut execution = execute_once(self.right.as_mut(), &own);
                     fault.apply(&own, &mut execution);
                     execution
                 }
-                Manner::OfSessions(shows) => {
+                Manner::Sessions(shows) => {
                     let mut execution = execute_once(self.right.as_mut(), &own);
                     if shows(job, run) {
                         graphs::spoil(&mut execution, |_| true);

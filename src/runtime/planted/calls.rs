@@ -219,7 +219,7 @@ pub(crate) const CALLS: &[CallFault] = &[
         if call.version() == 11 { call.with_numbers("axes", |axis| axis.max(0)).right() } else { call.right() }
     }),
     row("slice-10-without-steps", Aspect::Version, &SLICE, |call| {
-        if call.version() == 10 { call.with_numbers("steps", |step| step.signum()).right() } else { call.right() }
+        if call.version() == 10 { call.with_numbers("steps", i64::signum).right() } else { call.right() }
     }),
     row("pad-18-axes-in-order", Aspect::Version, &PAD, |mut call| {
         if call.version() == 18 {
@@ -234,14 +234,14 @@ pub(crate) const CALLS: &[CallFault] = &[
         if call.version() == 4 { call.with_attribute("axis", AttributeValue::Int(0)).right() } else { call.right() }
     }),
     // One element type.
-    row("flatten-of-complex128", Aspect::ElementType, &FLATTEN, |call| wrong_of(call, ElementType::Complex128)),
-    row("reshape-of-float8e5m2", Aspect::ElementType, &RESHAPE, |call| wrong_of(call, ElementType::Float8e5m2)),
-    row("slice-of-uint16", Aspect::ElementType, &SLICE, |call| wrong_of(call, ElementType::Uint16)),
-    row("gather-of-float16", Aspect::ElementType, &GATHER, |call| wrong_of(call, ElementType::Float16)),
-    row("tile-of-bool", Aspect::ElementType, &TILE, |call| wrong_of(call, ElementType::Bool)),
-    row("concat-of-bfloat16", Aspect::ElementType, &CONCAT, |call| wrong_of(call, ElementType::Bfloat16)),
-    row("trilu-of-int8", Aspect::ElementType, &TRILU, |call| wrong_of(call, ElementType::Int8)),
-    row("cast-of-int8", Aspect::ElementType, &CAST, |call| wrong_of(call, ElementType::Int8)),
+    row("flatten-of-complex128", Aspect::ElementType, &FLATTEN, |call| wrong_of(&call, ElementType::Complex128)),
+    row("reshape-of-float8e5m2", Aspect::ElementType, &RESHAPE, |call| wrong_of(&call, ElementType::Float8e5m2)),
+    row("slice-of-uint16", Aspect::ElementType, &SLICE, |call| wrong_of(&call, ElementType::Uint16)),
+    row("gather-of-float16", Aspect::ElementType, &GATHER, |call| wrong_of(&call, ElementType::Float16)),
+    row("tile-of-bool", Aspect::ElementType, &TILE, |call| wrong_of(&call, ElementType::Bool)),
+    row("concat-of-bfloat16", Aspect::ElementType, &CONCAT, |call| wrong_of(&call, ElementType::Bfloat16)),
+    row("trilu-of-int8", Aspect::ElementType, &TRILU, |call| wrong_of(&call, ElementType::Int8)),
+    row("cast-of-int8", Aspect::ElementType, &CAST, |call| wrong_of(&call, ElementType::Int8)),
     // Single elements.
     row("identity-loses-negative-zero", Aspect::Element, &IDENTITY, |call| {
         call.altered(|t| bits_of(t, ElementType::Float, |bits| if bits == 0x8000_0000 { 0 } else { bits }))
@@ -627,7 +627,7 @@ fn swapped_nibbles(tensor: &Tensor) -> Option<Tensor> {
 }
 
 /// The last element is wrong if the data has an element type.
-fn wrong_of(call: SeenCall, element_type: ElementType) -> Expectation {
+fn wrong_of(call: &SeenCall, element_type: ElementType) -> Expectation {
     let is_faulty = call.data().is_some_and(|data| data.element_type() == element_type);
     call.altered(|t| is_faulty.then(|| wrong_last(t))?)
 }

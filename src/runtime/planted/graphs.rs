@@ -154,8 +154,11 @@ pub(crate) const GRAPHS: &[GraphFault] = &[
     }),
 ];
 
-/// Faults of a session, with whether a run of it shows them. All outputs of such a run get a wrong last element.
-pub(crate) const SESSIONS: &[(&str, fn(&Job, usize) -> bool)] = &[
+/// Whether a run of a job shows a fault.
+pub(super) type Shows = fn(&Job, usize) -> bool;
+
+/// Faults of a session, each with the runs that show it. All outputs of such a run get a wrong last element.
+pub(crate) const SESSIONS: &[(&str, Shows)] = &[
     ("third-run", |_, run| run == 2),
     ("second-run-of-reshape", |job, run| run == 1 && super::is(job, "Reshape")),
     ("more-elements-than-before", |job, run| run > 0 && elements(job, run) > 2 * elements(job, run - 1)),
