@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::{Extent, Finding, Probe, minimize};
@@ -18,7 +18,7 @@ use crate::verdict::Mismatch;
 pub struct Triage {
     known: Vec<Trigger>,
     /// Known issues. A finding that one of them explains is a defect of its own here, but its extent is not measured.
-    issues: Vec<Trigger>,
+    issues: Arc<[Trigger]>,
     /// Further triggers that were minimized to a known defect, each with the place of the defect in `known`.
     seen: Vec<(Trigger, usize)>,
 }
@@ -140,6 +140,7 @@ pub fn triage(
     let mut work: Vec<_> = mismatches.into_iter().collect();
     work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
     let threads = threads.min(work.len());
+    let issues: Arc<[Trigger]> = issues.into();
     let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let thread = || -> Result<Triaged, OpenError> {
@@ -151,7 +152,7 @@ pub fn triage(
         let mut triaged = Triaged::default();
         while let Some((mismatch, own)) = take() {
             let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
-            triage_one(mismatch, own, issues, &mut probe, &count, &mut triaged);
+            triage_one(mismatch, own, &issues, &mut probe, &count, &mut triaged);
         }
         Ok(triaged)
     };
@@ -189,14 +190,14 @@ fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
 fn triage_one(
     mismatch: &Mismatch,
     mut groups: Vec<(&Features, &Group)>,
-    issues: &[Trigger],
+    issues: &Arc<[Trigger]>,
     probe: &mut Probe,
     count: &dyn Fn(),
     triaged: &mut Triaged,
 ) {
     groups
         .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
-    let mut triage = Triage { issues: issues.to_vec(), ..Triage::default() };
+    let mut triage = Triage { issues: Arc::clone(issues), ..Triage::default() };
     let mut findings = Vec::<Finding>::new();
     let mut rest = groups.into_iter();
     for (features, group) in rest.by_ref() {

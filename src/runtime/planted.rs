@@ -27,7 +27,7 @@ use graphs::{GRAPHS, SESSIONS, Shows, has_static_dims};
 pub(crate) type Fault = fn(&Job, &mut Execution);
 
 /// What must be special in a case for a fault to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Aspect {
     /// An attribute, a bound, an axis or a number of dims.
@@ -171,7 +171,7 @@ pub(crate) static KIND: Kind = Kind {
             None if OF_WHOLE_MODELS.contains(&name) => Manner::Models(faults(name)?),
             None => Manner::Nodes(faults(name)?),
         };
-        Ok(Box::new(Planted { id, right: without_faults()?, manner }))
+        with(id, manner)
     },
 };
 
@@ -189,6 +189,10 @@ enum Manner {
     Models(Vec<Fault>),
     Graphs(&'static graphs::GraphFault),
     Sessions(Shows),
+}
+
+fn with(id: RuntimeId, manner: Manner) -> Result<Box<dyn Runtime>, OpenError> {
+    Ok(Box::new(Planted { id, right: without_faults()?, manner }))
 }
 
 /// The in-house runtime with a fault of an operator.
@@ -213,20 +217,20 @@ fn faults(name: &str) -> Result<Vec<Fault>, OpenError> {
 
 /// The in-house runtime with faults planted in it, as a runtime of the kind `planted`.
 pub(crate) fn with_faults(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::Nodes(faults.to_vec()) }))
+    with(id(), Manner::Nodes(faults.to_vec()))
 }
 
 /// The same at a version of its own.
 #[cfg(test)]
 pub(crate) fn release_with_faults(version: &str, faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
     let id = RuntimeId { version: version.to_owned(), ..id() };
-    Ok(Box::new(Planted { id, right: without_faults()?, manner: Manner::Nodes(faults.to_vec()) }))
+    with(id, Manner::Nodes(faults.to_vec()))
 }
 
 /// The same with faults that apply to the model as a whole.
 #[cfg(test)]
 pub(crate) fn on_whole_models(faults: &[Fault]) -> Result<Box<dyn Runtime>, OpenError> {
-    Ok(Box::new(Planted { id: id(), right: without_faults()?, manner: Manner::Models(faults.to_vec()) }))
+    with(id(), Manner::Models(faults.to_vec()))
 }
 
 /// The in-house runtime with other expectations, as a runtime of the kind `planted`.
@@ -391,6 +395,11 @@ fn with_bits(tensor: &Tensor, change: impl Fn(usize, u128) -> u128) -> Option<Te
     is_packed.then(|| Tensor::from_element_bits(tensor.element_type(), tensor.dims().to_vec(), bits).ok())?
 }
 
+/// The tensor with a wrong last element; `None` for strings.
+fn wrong_last(tensor: &Tensor) -> Option<Tensor> {
+    with_bits(tensor, |place, bits| bits ^ u128::from(place + 1 == tensor.len()))
+}
+
 /// Shape loses its last dim when there are three or more.
 pub(crate) fn short_shape(job: &Job, execution: &mut Execution) {
     if is(job, "Shape") {
@@ -447,8 +456,7 @@ fn two_outputs(job: &Job, execution: &mut Execution) {
 /// Flatten changes the last element of int64 data.
 fn wrong_last_element(job: &Job, execution: &mut Execution) {
     let int64s = answer(execution).filter(|t| is(job, "Flatten") && t.element_type() == ElementType::Int64);
-    let changed = int64s.and_then(|t| with_bits(t, |index, bits| bits ^ u128::from(index + 1 == t.len())));
-    give(execution, changed);
+    give(execution, int64s.and_then(wrong_last));
 }
 
 /// Flatten gives a vector.

@@ -1,6 +1,6 @@
 //! Planted faults of one operator: each takes a wrong result of some calls for right.
 
-use super::Aspect;
+use super::{Aspect, with_bits, wrong_last};
 use crate::case::has_twice;
 use crate::operator::cast::CAST;
 use crate::operator::concat::CONCAT;
@@ -100,7 +100,7 @@ pub(crate) const CALLS: &[CallFault] = &[
         call.altered(|t| (t.rank() == 0).then(|| cut(t, 0)))
     }),
     row("constant-keeps-32-bits", Aspect::Element, &CONSTANT_OF_SHAPE, |call| {
-        call.altered(|t| bits(t, |_, bits| bits & 0xffff_ffff))
+        call.altered(|t| with_bits(t, |_, bits| bits & 0xffff_ffff))
     }),
     row("concat-skips-empty", Aspect::ZeroSize, &CONCAT, |mut call| {
         let full: Vec<Option<Tensor>> =
@@ -163,7 +163,7 @@ pub(crate) const CALLS: &[CallFault] = &[
     }),
     row("cast-true-is-255", Aspect::ElementType, &CAST, |call| {
         let is_bool = call.data().is_some_and(|data| data.element_type() == ElementType::Bool);
-        call.altered(|t| is_bool.then(|| bits(t, |_, bits| bits * 255))?)
+        call.altered(|t| is_bool.then(|| with_bits(t, |_, bits| bits * 255))?)
     }),
     row("pad-reflect-is-edge", Aspect::Value, &PAD, |call| {
         if call.text("mode") == Some("reflect") {
@@ -190,7 +190,7 @@ pub(crate) const CALLS: &[CallFault] = &[
         }
     }),
     row("space-to-depth-loses-last", Aspect::Element, &SPACE_TO_DEPTH, |call| {
-        call.altered(|t| bits(t, |place, bits| if place + 1 == t.len() { 0 } else { bits }))
+        call.altered(|t| with_bits(t, |place, bits| if place + 1 == t.len() { 0 } else { bits }))
     }),
     row("trilu-lower-one-more", Aspect::Value, &TRILU, |call| {
         if call.numbers("upper") == Some(vec![0]) {
@@ -267,7 +267,7 @@ pub(crate) const CALLS: &[CallFault] = &[
     }),
     row("shape-does-not-clamp-start", Aspect::Value, &SHAPE, |call| {
         let rank = call.rank();
-        if call.numbers("start").is_some_and(|start| start[0] < -rank) { refused() } else { call.right() }
+        if call.any("start", |start| start < -rank) { refused() } else { call.right() }
     }),
     row("shape-least-start-is-the-end", Aspect::Value, &SHAPE, |call| {
         let is_least = call.numbers("start") == Some(vec![i64::MIN]);
@@ -314,7 +314,7 @@ pub(crate) const CALLS: &[CallFault] = &[
     }),
     row("size-counts-bytes-of-half-bytes", Aspect::ElementType, &SIZE, |call| {
         let is_packed = call.data().is_some_and(is_nibble);
-        call.altered(|t| is_packed.then(|| bits(t, |_, bits| bits.div_ceil(2)))?)
+        call.altered(|t| is_packed.then(|| with_bits(t, |_, bits| bits.div_ceil(2)))?)
     }),
     row("squeeze-without-axes-leaves-all", Aspect::Value, &SQUEEZE, |call| {
         let all = call.numbers("axes").is_none().then(|| call.data().cloned()).flatten();
@@ -347,8 +347,8 @@ pub(crate) const CALLS: &[CallFault] = &[
     }),
     row("slice-step-beyond-dim-refused", Aspect::Value, &SLICE, |call| {
         let greatest = call.data().and_then(|data| data.dims().iter().copied().max()).unwrap_or(0);
-        let is_beyond = |step: &i64| step.unsigned_abs() > greatest.unsigned_abs();
-        if call.numbers("steps").is_some_and(|steps| steps.iter().any(is_beyond)) { refused() } else { call.right() }
+        let is_beyond = |step: i64| step.unsigned_abs() > greatest.unsigned_abs();
+        if call.any("steps", is_beyond) { refused() } else { call.right() }
     }),
     row("slice-least-start-goes-on", Aspect::Value, &SLICE, |call| {
         call.with_numbers("starts", |start| if start == i64::MIN { i64::MAX } else { start }).right()
@@ -370,18 +370,19 @@ pub(crate) const CALLS: &[CallFault] = &[
         call.altered(|t| {
             let matrix = t.dims().last_chunk::<2>()?;
             let first = usize::try_from(matrix[0].checked_mul(matrix[1])?).ok()?;
-            data.as_ref()
-                .and_then(|data| bits(t, |place, bits| if place < first { bits } else { data.element_bits(place) }))
+            data.as_ref().and_then(|data| {
+                with_bits(t, |place, bits| if place < first { bits } else { data.element_bits(place) })
+            })
         })
     }),
     row("space-to-depth-of-one-block", Aspect::Value, &SPACE_TO_DEPTH, |call| {
         let is_one = call.numbers("blocksize") == Some(vec![1]);
-        call.altered(|t| is_one.then(|| bits(t, |place, _| t.element_bits(t.len() - 1 - place)))?)
+        call.altered(|t| is_one.then(|| with_bits(t, |place, _| t.element_bits(t.len() - 1 - place)))?)
     }),
     // Several conditions at once.
     row("slice-strings-backwards-past-the-start", Aspect::Several, &SLICE, |call| {
-        let is_backwards = call.numbers("steps").is_some_and(|steps| steps.iter().any(|&step| step < 0));
-        let is_past = call.numbers("ends").is_some_and(|ends| ends.iter().any(|&end| end < -20));
+        let is_backwards = call.any("steps", |step| step < 0);
+        let is_past = call.any("ends", |end| end < -20);
         call.altered(|t| (is_backwards && is_past).then(|| strings(t, |_| b""))?)
     }),
     row("reshape-half-bytes-to-inferred-dim", Aspect::Several, &RESHAPE, |call| {
@@ -394,20 +395,19 @@ pub(crate) const CALLS: &[CallFault] = &[
         call.altered(|t| (is_odd && is_nibble(t)).then(|| wrong_last(t))?)
     }),
     row("gather-bools-at-negative-axis-by-int32", Aspect::Several, &GATHER, |call| {
-        let is_negative = call.numbers("axis").is_some_and(|axis| axis[0] < 0);
+        let is_negative = call.any("axis", |axis| axis < 0);
         let is_int32 =
             call.inputs.get(1).and_then(Option::as_ref).is_some_and(|t| t.element_type() == ElementType::Int32);
         call.altered(|t| (is_negative && is_int32 && t.element_type() == ElementType::Bool).then(|| wrong_last(t))?)
     }),
     row("concat-of-many-with-an-empty-at-negative-axis", Aspect::Several, &CONCAT, |call| {
-        let is_negative = call.numbers("axis").is_some_and(|axis| axis[0] < 0);
+        let is_negative = call.any("axis", |axis| axis < 0);
         let empty = call.inputs.iter().flatten().filter(|t| t.is_empty()).count();
         let is_faulty = is_negative && empty > 0 && call.inputs.len() > 2;
         call.altered(|t| is_faulty.then(|| wrong_last(t))?)
     }),
     row("pad-wrap-that-also-removes", Aspect::Several, &PAD, |call| {
-        let is_mixed =
-            call.numbers("pads").is_some_and(|pads| pads.iter().any(|p| *p < 0) && pads.iter().any(|p| *p > 0));
+        let is_mixed = call.any("pads", |pad| pad < 0) && call.any("pads", |pad| pad > 0);
         let is_wrap = call.text("mode") == Some("wrap");
         call.altered(|t| (is_mixed && is_wrap).then(|| wrong_last(t))?)
     }),
@@ -417,8 +417,8 @@ pub(crate) const CALLS: &[CallFault] = &[
     }),
     row("shape-24-from-negative-to-beyond", Aspect::Several, &SHAPE, |call| {
         let rank = call.rank();
-        let is_negative = call.numbers("start").is_some_and(|start| start[0] < 0);
-        let is_beyond = call.numbers("end").is_some_and(|end| end[0] > rank);
+        let is_negative = call.any("start", |start| start < 0);
+        let is_beyond = call.any("end", |end| end > rank);
         let is_faulty = call.version() == 24 && is_negative && is_beyond;
         call.altered(|t| is_faulty.then(|| wrong_last(t))?)
     }),
@@ -427,19 +427,18 @@ pub(crate) const CALLS: &[CallFault] = &[
         let is_faulty = call.version() == 13 && is_negative;
         call.altered(|t| is_faulty.then(|| wrong_last(t))?)
     }),
-    row("split-18-unevenly-at-negative-axis", Aspect::Several, &SPLIT, |call| {
-        let is_negative = call.numbers("axis").is_some_and(|axis| axis[0] < 0);
+    row("split-18-in-three-at-negative-axis", Aspect::Several, &SPLIT, |call| {
+        let is_negative = call.any("axis", |axis| axis < 0);
         let is_faulty = call.version() == 18 && is_negative && call.numbers("split").is_none() && call.outputs > 2;
         call.altered(|t| is_faulty.then(|| wrong_last(t))?)
     }),
-    row("tile-of-float16-by-none-and-many", Aspect::Several, &TILE, |call| {
-        let is_mixed =
-            call.numbers("repeats").is_some_and(|counts| counts.contains(&1) && counts.iter().any(|&n| n > 2));
+    row("tile-of-float16-by-one-and-many", Aspect::Several, &TILE, |call| {
+        let is_mixed = call.any("repeats", |count| count == 1) && call.any("repeats", |count| count > 2);
         call.altered(|t| (is_mixed && t.element_type() == ElementType::Float16).then(|| wrong_last(t))?)
     }),
     row("trilu-of-a-batch-with-k-past-its-columns", Aspect::Several, &TRILU, |call| {
         let columns = call.data().and_then(|data| data.dims().last().copied()).unwrap_or(0);
-        let is_faulty = call.rank() > 2 && call.numbers("k").is_some_and(|k| k[0] > columns);
+        let is_faulty = call.rank() > 2 && call.any("k", |k| k > columns);
         call.altered(|t| is_faulty.then(|| wrong_last(t))?)
     }),
 ];
@@ -520,6 +519,11 @@ impl SeenCall {
         }
     }
 
+    /// Whether any number of an attribute or of an input meets a condition.
+    fn any(&self, name: &str, holds: impl Fn(i64) -> bool) -> bool {
+        self.numbers(name).is_some_and(|numbers| numbers.into_iter().any(holds))
+    }
+
     fn has_repeat(&self, name: &str) -> bool {
         self.numbers(name).is_some_and(|numbers| has_twice(&numbers))
     }
@@ -586,15 +590,6 @@ fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     numbers.into_iter().map(|number| i64::try_from(number).ok()).collect()
 }
 
-/// The tensor with other bits in its elements; `None` for strings.
-fn bits(tensor: &Tensor, change: impl Fn(usize, u128) -> u128) -> Option<Tensor> {
-    if tensor.element_type() == ElementType::String {
-        return None;
-    }
-    let bits = (0..tensor.len()).map(|place| change(place, tensor.element_bits(place)));
-    Tensor::from_element_bits(tensor.element_type(), tensor.dims().to_vec(), bits).ok()
-}
-
 fn strings(tensor: &Tensor, change: impl Fn(&[u8]) -> &[u8]) -> Option<Tensor> {
     let Elements::Strings(all) = tensor.elements() else { return None };
     let changed = (0..tensor.len()).map(|place| change(&all[place]));
@@ -618,12 +613,12 @@ fn is_nibble(tensor: &Tensor) -> bool {
 }
 
 fn without_odd_nibbles(tensor: &Tensor) -> Option<Tensor> {
-    is_nibble(tensor).then(|| bits(tensor, |place, bits| if place % 2 == 1 { 0 } else { bits }))?
+    is_nibble(tensor).then(|| with_bits(tensor, |place, bits| if place % 2 == 1 { 0 } else { bits }))?
 }
 
 fn swapped_nibbles(tensor: &Tensor) -> Option<Tensor> {
     let is_swapped = is_nibble(tensor) && tensor.rank() > 1 && tensor.len().is_multiple_of(2);
-    is_swapped.then(|| bits(tensor, |place, _| tensor.element_bits(place ^ 1)))?
+    is_swapped.then(|| with_bits(tensor, |place, _| tensor.element_bits(place ^ 1)))?
 }
 
 /// The last element is wrong if the data has an element type.
@@ -632,14 +627,9 @@ fn wrong_of(call: &SeenCall, element_type: ElementType) -> Expectation {
     call.altered(|t| is_faulty.then(|| wrong_last(t))?)
 }
 
-/// The tensor with a wrong last element; `None` for strings.
-fn wrong_last(tensor: &Tensor) -> Option<Tensor> {
-    bits(tensor, |place, bits| bits ^ u128::from(place + 1 == tensor.len()))
-}
-
 /// The tensor with other bits in its elements, if they have an element type.
 fn bits_of(tensor: &Tensor, element_type: ElementType, change: impl Fn(u128) -> u128) -> Option<Tensor> {
-    (tensor.element_type() == element_type).then(|| bits(tensor, |_, bits| change(bits)))?
+    (tensor.element_type() == element_type).then(|| with_bits(tensor, |_, bits| change(bits)))?
 }
 
 /// The bits of an int64 that passes through a double.

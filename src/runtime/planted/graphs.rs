@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Aspect, with_bits};
+use super::{Aspect, giver, wrong_last};
 use crate::model::Job;
 use crate::model::proto::{Dimension, DimensionValue, GraphProto, NodeProto, ValueInfoProto};
 use crate::runtime::{Execution, Outcome};
@@ -59,8 +59,8 @@ pub(crate) const GRAPHS: &[GraphFault] = &[
     row("transpose-through-reshape", Aspect::Pattern, "Transpose Reshape.0 Transpose", ALWAYS),
     row("transpose-through-slice", Aspect::Pattern, "Transpose Slice.0 Transpose", ALWAYS),
     row("transpose-through-split", Aspect::Pattern, "Transpose Split.0 Transpose", ALWAYS),
-    row("halves-swapped", Aspect::Pattern, "Slice Concat", |graph, nodes| {
-        let sliced = nodes[1].input.iter().filter_map(|name| giver(graph, name)).filter(|node| is_a(node, "Slice"));
+    row("slices-of-one-value-joined", Aspect::Pattern, "Slice Concat", |graph, nodes| {
+        let sliced = nodes[1].input.iter().filter_map(|name| giver(graph, "Slice", name));
         let data: Vec<Option<&String>> = sliced.map(|node| node.input.first()).collect();
         data.len() > 1 && data.iter().all(|name| *name == data[0])
     }),
@@ -74,7 +74,8 @@ pub(crate) const GRAPHS: &[GraphFault] = &[
     }),
     row("concat-of-a-value-with-itself", Aspect::Pattern, "Concat", |graph, nodes| {
         let names = &nodes[0].input;
-        names.len() > 1 && names.iter().all(|name| *name == names[0]) && giver(graph, &names[0]).is_some()
+        names.len() > 1
+            && names.iter().all(|name| *name == names[0] && graph.node.iter().any(|node| node.output.contains(name)))
     }),
     // The way of an input into its node.
     row("target-fed-at-run", Aspect::Wiring, "Reshape", |graph, nodes| is_fed(graph, nodes[0], 1)),
@@ -93,36 +94,28 @@ pub(crate) const GRAPHS: &[GraphFault] = &[
         outputs(graph, nodes[0]).any(|info| dims(info).is_some_and(|dims| dims.len() > 1 && dims.iter().all(is_symbol)))
     }),
     row("symbolic-input-of-flatten", Aspect::Declaration, "Flatten", |graph, nodes| {
-        input(graph, nodes[0], 0).is_some_and(|info| dims(info).is_some_and(|dims| dims.iter().any(is_symbol)))
+        input(graph, nodes[0], 0).is_some_and(has_symbol)
     }),
     row("unranked-input-of-transpose", Aspect::Declaration, "Transpose", |graph, nodes| {
         input(graph, nodes[0], 0).is_some_and(|info| dims(info).is_none())
     }),
-    row("equal-symbols-of-concat", Aspect::Declaration, "Concat", |graph, nodes| {
-        let symbols =
-            |info: &ValueInfoProto| dims(info).unwrap_or_default().iter().filter(|dim| is_symbol(dim)).count();
+    row("symbolic-inputs-of-concat", Aspect::Declaration, "Concat", |graph, nodes| {
         let inputs = || (0..nodes[0].input.len()).filter_map(|place| input(graph, nodes[0], place));
-        inputs().count() > 1 && inputs().all(|info| symbols(info) > 0)
+        inputs().count() > 1 && inputs().all(has_symbol)
     }),
     row("declared-dim-of-zero", Aspect::Declaration, "Expand", |graph, nodes| {
         let is_zero = |dim: &Dimension| matches!(dim.value, Some(DimensionValue::Size(0)));
         input(graph, nodes[0], 0).is_some_and(|info| dims(info).is_some_and(|dims| dims.iter().any(is_zero)))
     }),
     // Values that are also graph outputs, or also graph inputs.
-    row("hidden-shape", Aspect::Observation, "Shape Reshape.1", |graph, nodes| {
-        outputs(graph, nodes[0]).next().is_none()
-    }),
-    row("shape-that-is-an-output", Aspect::Observation, "Shape Gather.0", |graph, nodes| {
-        outputs(graph, nodes[0]).next().is_some()
-    }),
-    row("hidden-cast-between", Aspect::Observation, "Cast Cast", |graph, nodes| {
-        outputs(graph, nodes[0]).next().is_none()
-    }),
+    row("hidden-shape", Aspect::Observation, "Shape Reshape.1", |graph, nodes| is_hidden(graph, nodes[0])),
+    row("shape-that-is-an-output", Aspect::Observation, "Shape Gather.0", |graph, nodes| !is_hidden(graph, nodes[0])),
+    row("hidden-cast-between", Aspect::Observation, "Cast Cast", |graph, nodes| is_hidden(graph, nodes[0])),
     row("reshaped-that-is-an-output", Aspect::Observation, "Reshape Transpose", |graph, nodes| {
-        outputs(graph, nodes[0]).next().is_some()
+        !is_hidden(graph, nodes[0])
     }),
     row("identity-of-an-input", Aspect::Observation, "Identity", |graph, nodes| {
-        is_fed(graph, nodes[0], 0) && outputs(graph, nodes[0]).next().is_some()
+        is_fed(graph, nodes[0], 0) && !is_hidden(graph, nodes[0])
     }),
     row("split-with-a-hidden-output", Aspect::Observation, "Split", |graph, nodes| {
         (1..nodes[0].output.len()).contains(&outputs(graph, nodes[0]).count())
@@ -133,21 +126,20 @@ pub(crate) const GRAPHS: &[GraphFault] = &[
         Aspect::Several,
         "Shape Gather.0 Concat Reshape.1",
         |graph, nodes| {
-            outputs(graph, nodes[3]).any(has_static_dims)
-                && nodes[..3].iter().all(|node| outputs(graph, node).next().is_none())
+            outputs(graph, nodes[3]).any(has_static_dims) && nodes[..3].iter().all(|node| is_hidden(graph, node))
         },
     ),
     row("reshape-of-a-transposed-initializer", Aspect::Several, "Transpose Reshape.0", |graph, nodes| {
         is_initializer(graph, nodes[0], 0) && takers(graph, nodes[0]) > 1
     }),
     row("two-takers-of-a-hidden-cast-shape", Aspect::Several, "Shape Cast", |graph, nodes| {
-        takers(graph, nodes[1]) > 1 && outputs(graph, nodes[1]).next().is_none()
+        takers(graph, nodes[1]) > 1 && is_hidden(graph, nodes[1])
     }),
     row("slice-of-slice-of-a-symbolic-input", Aspect::Several, "Slice Slice.0 Concat", |graph, nodes| {
-        input(graph, nodes[0], 0).is_some_and(|info| dims(info).is_some_and(|dims| dims.iter().any(is_symbol)))
+        input(graph, nodes[0], 0).is_some_and(has_symbol)
     }),
     row("expand-by-where-of-an-observed-shape", Aspect::Several, "Shape Equal Where Expand.1", |graph, nodes| {
-        outputs(graph, nodes[0]).next().is_some()
+        !is_hidden(graph, nodes[0])
     }),
     row("squeeze-of-two-unsqueezes", Aspect::Several, "Unsqueeze Unsqueeze Squeeze", |graph, nodes| {
         takers(graph, nodes[0]) == 1 && takers(graph, nodes[1]) == 1
@@ -220,9 +212,7 @@ impl GraphFault {
 pub(super) fn spoil(execution: &mut Execution, is_wrong: impl Fn(usize) -> bool) {
     if let Outcome::Answer(outputs) = &mut execution.outcome {
         for (_, output) in outputs.iter_mut().enumerate().filter(|(place, _)| is_wrong(*place)) {
-            let last = output.tensor.len().wrapping_sub(1);
-            let wrong = with_bits(&output.tensor, |index, bits| bits ^ u128::from(index == last));
-            output.tensor = wrong.unwrap_or_else(|| output.tensor.clone());
+            output.tensor = wrong_last(&output.tensor).unwrap_or_else(|| output.tensor.clone());
         }
     }
 }
@@ -242,11 +232,6 @@ fn is_a(node: &NodeProto, operator: &str) -> bool {
     node.op_type.as_deref() == Some(operator)
 }
 
-/// The node that gives a value.
-fn giver<'a>(graph: &'a GraphProto, name: &String) -> Option<&'a NodeProto> {
-    graph.node.iter().find(|node| node.output.contains(name))
-}
-
 /// How many nodes take an output of a node.
 fn takers(graph: &GraphProto, node: &NodeProto) -> usize {
     graph.node.iter().filter(|other| other.input.iter().any(|name| node.output.contains(name))).count()
@@ -255,6 +240,11 @@ fn takers(graph: &GraphProto, node: &NodeProto) -> usize {
 /// The outputs of a node that are graph outputs.
 fn outputs<'a>(graph: &'a GraphProto, node: &NodeProto) -> impl Iterator<Item = &'a ValueInfoProto> {
     graph.output.iter().filter(|info| info.name.as_ref().is_some_and(|name| node.output.contains(name)))
+}
+
+/// Whether no output of a node is a graph output.
+fn is_hidden(graph: &GraphProto, node: &NodeProto) -> bool {
+    outputs(graph, node).next().is_none()
 }
 
 /// The graph input that is an input of a node.
@@ -272,7 +262,7 @@ fn is_initializer(graph: &GraphProto, node: &NodeProto, place: usize) -> bool {
 }
 
 fn is_of_constant_node(graph: &GraphProto, node: &NodeProto, place: usize) -> bool {
-    node.input.get(place).and_then(|name| giver(graph, name)).is_some_and(|node| is_a(node, "Constant"))
+    node.input.get(place).is_some_and(|name| giver(graph, "Constant", name).is_some())
 }
 
 /// The declared dims of a value, if any are declared.
@@ -282,6 +272,11 @@ fn dims(info: &ValueInfoProto) -> Option<&[Dimension]> {
 
 fn is_symbol(dim: &Dimension) -> bool {
     !matches!(dim.value, Some(DimensionValue::Size(_)))
+}
+
+/// Whether a value is declared with dims, and one of them is no number.
+fn has_symbol(info: &ValueInfoProto) -> bool {
+    dims(info).is_some_and(|dims| dims.iter().any(is_symbol))
 }
 
 /// Whether each dim of a value is declared as a number.
