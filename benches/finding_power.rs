@@ -108,7 +108,7 @@ fn look_for(fault: &str, aspect: Aspect, seed: Option<u64>, arguments: &Argument
         source: &source,
         from: seed.map_or(0, |_| source.first_drawn()),
         cases: seed.is_none().then(|| source.first_drawn()),
-        reserve: &|_| Duration::ZERO,
+        reserve: &|| Duration::ZERO,
         threads: 1,
         batch: 64,
         expected: &[],

@@ -98,6 +98,23 @@ fn a_signal_leaves_a_whole_summary_that_says_so() {
 }
 
 #[test]
+fn a_new_finding_is_shown_while_the_campaign_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let campaign = ["campaign", "--operator", HEART, "--runtimes", "in-house,planted/flatten-negative-axis-too-low"];
+    let mut child = start(folder, &campaign);
+    while !text(folder, "stderr").contains("New: planted of Flatten gives other dims") {
+        assert_eq!(child.try_wait().unwrap(), None, "{}", text(folder, "stderr"));
+        sleep(Duration::from_millis(10));
+    }
+    assert!(text(folder, "stdout").is_empty(), "the summary comes at the end");
+    send(&child, Signal::SIGINT);
+    assert_eq!(status(&mut child), Some(1), "{}", text(folder, "stderr"));
+    let out = text(folder, "stdout");
+    assert!(out.contains("distinct finding") && out.contains("planted of Flatten gives other dims"), "{out}");
+}
+
+#[test]
 fn the_second_signal_ends_it_at_once() {
     let folder = program(&format!("sleep 1; {LACKS}"));
     let mut child =

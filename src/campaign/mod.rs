@@ -48,7 +48,7 @@ pub struct Options<'a> {
     /// stopped.
     pub cases: Option<u64>,
     /// Estimates the time for minimizing the mismatches so far. The campaign ends this much earlier than its stop.
-    pub reserve: &'a (dyn Fn(&Statistics) -> Duration + Sync),
+    pub reserve: &'a (dyn Fn() -> Duration + Sync),
     /// At least 1. The result does not depend on it.
     pub threads: usize,
     /// The most cases that one model has as its nodes.
@@ -150,8 +150,7 @@ pub fn run(
     let quarantine: OnceLock<Quarantine> = OnceLock::new();
     // The number of threads at work, and a signal that a thread has ended.
     let (working, ended) = (Mutex::new(threads), Condvar::new());
-    let reserve = Mutex::new(Duration::ZERO);
-    let is_over = || stop.is_asked_in(*reserve.lock().unwrap_or_else(PoisonError::into_inner));
+    let is_over = || stop.is_asked_in((options.reserve)());
     // A campaign that is resumed at its end needs no runtime.
     let is_at_its_end = total.is_some() && (is_over() || options.cases.is_some_and(|cases| first >= cases));
     let shared = Mutex::new(Shared { total, checkpoint });
@@ -218,7 +217,6 @@ pub fn run(
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 block.elapsed = elapsed();
                 let total = shared.add(&cases, block, &ids)?;
-                *reserve.lock().unwrap_or_else(PoisonError::into_inner) = (options.reserve)(total);
                 progress(total);
             }
             if has_ended {

@@ -217,6 +217,11 @@ impl Group {
     pub fn new(case: Case, count: u64) -> Group {
         Group { text: case.to_string(), case, count }
     }
+
+    /// The text of its case.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// Groups of mismatches, by the mismatch and the features of its case.

@@ -14,7 +14,7 @@ use crate::verdict::{Discrepancy, Mismatch};
 
 /// The options of a campaign without known issues, of this many cases or without end.
 pub(super) fn options(source: &dyn Source, cases: Option<u64>, threads: usize) -> Options<'_> {
-    let (reserve, give_up) = (&|_: &Statistics| Duration::ZERO, &|_: &Statistics| {});
+    let (reserve, give_up) = (&|| Duration::ZERO, &|_: &Statistics| {});
     Options { source, from: 0, cases, reserve, threads, batch: 64, expected: &[], known: &[], give_up }
 }
 

@@ -1,22 +1,21 @@
 //! `crosscheck campaign`: as many generated cases as there is time for, and the distinct findings.
 
-use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Results, rate, unsupported};
 use super::progress::Progress;
-use super::{Ending, stop_on_signals};
+use super::{Ending, reproduce, stop_on_signals};
 use crate::campaign::{
     self, CheckpointError, Header, Limits, Manner, Opened, Options, Origin, RuntimeStatistics, Saved, Shard, Sharded,
-    Source, Statistics, Stream, Trigger,
+    Source, Statistics, Stream,
 };
 use crate::case::{Generator, Nodes};
-use crate::finding::{Ledger, Probe, time_to_triage};
+use crate::finding::{Finding, Ledger, Probe, Triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
-use crate::runtime::RuntimeId;
-use crate::verdict::Mismatch;
+use crate::runtime::{Row, RuntimeId, Stop};
 
 /// Generate cases, run them on every runtime, and list the distinct findings
 ///
@@ -153,14 +152,15 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// At most 1/`RESERVE` of the time that is left is reserved for minimizing.
+/// At most 1/`RESERVE` of the time is reserved for minimizing what is not minimized while cases are run.
 const RESERVE: u32 = 2;
 
 /// How long work under way may go on after a signal or the end of the time: cases, then minimizing, then all the rest.
 const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1), Duration::from_millis(1400)];
 
-/// Runs cases, and shows the progress, until there are no more, a signal comes, or the time is up. Then it minimizes mismatches,
-/// shows the result, and saves new findings and the files that other commands read.
+/// Runs cases, and shows the progress and new findings, until there are no more, a signal comes, or the time is up. It minimizes
+/// mismatches meanwhile, and the rest of them at the end. Then it shows the result, and saves new findings and the files that
+/// other commands read.
 pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: Opened) -> anyhow::Result<Conducted> {
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let conclusion = &common.conclusion;
@@ -189,34 +189,44 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let header = Header::new(cases, ids.clone(), ledger.checksum(), owners, common.ignore_known);
     let mut checkpoint = opened.start(header.clone(), plan.limits)?;
     let threads = conclusion.threads();
+    let to_ignore = if common.ignore_known { &[][..] } else { &known };
+    let open_rows = |rows: &[Row], stop: &Stop| conclusion.runtimes.open_until(rows, &limits, stop);
+    let triage = Triage::new(&rows, to_ignore, threads, limits.time, &open_rows);
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
         cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
-        reserve: &|so_far| time_to_triage(&so_far.groups, threads, limits.time).min(left.unwrap_or_default() / RESERVE),
+        reserve: &|| triage.time_left().min(left.unwrap_or_default() / RESERVE),
         threads,
         batch: common.batch.into(),
         expected: &known,
-        known: if common.ignore_known { &[] } else { &known },
+        known: to_ignore,
         give_up: &|so_far| give_up(so_far),
     };
     let names: Vec<String> = ids.iter().map(RuntimeId::with_version).collect();
     eprintln!("{}; runtimes: {}", plan.what, names.join(", "));
     let progress = Progress::new();
+    let found = AtomicUsize::new(0);
+    let announce = |finding: &Finding| {
+        found.fetch_add(1, Ordering::Relaxed);
+        progress.say(&announcement(finding));
+    };
     let show = |so_far: &Statistics| {
+        triage.offer(&so_far.groups);
         let elapsed = earlier + began.elapsed();
         let (done, whole) = match plan.limits.time {
             Some(time) => (elapsed.as_secs(), Some(time.as_secs())),
             None => (so_far.cases, options.cases),
         };
-        progress.show(done, whole, Some(elapsed), || line(so_far, options.known));
+        progress.show(done, whole, Some(elapsed), || line(so_far, found.load(Ordering::Relaxed), triage.groups_left()));
     };
     // No case is run if the time is up already.
     let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
-    let mut statistics = campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show)?;
+    let run = || campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show);
+    let mut statistics = triage.during(&announce, run)?;
     progress.finish();
-    let triaged = conclusion.triage(&statistics, &rows, options.known, &for_minimizing)?;
+    let triaged = conclusion::finish(&triage, &statistics, &for_minimizing)?;
     let cpu = cpu_time().saturating_sub(cpu_before);
     let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -269,23 +279,30 @@ fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// The progress of a campaign, and how many kinds of mismatch are new. If a known issue is of the same kind, only minimizing can
-/// tell them apart.
-fn line(so_far: &Statistics, known: &[Trigger]) -> String {
+/// A new finding, as it is announced during a campaign.
+fn announcement(finding: &Finding) -> String {
+    format!("New: {}\n   {}", finding.trigger.mismatch, reproduce(&finding.case.to_string()))
+}
+
+/// The progress of a campaign: `found` is the number of new findings so far, and `open` that of groups of mismatches that are not
+/// minimized yet. These may be new or known.
+fn line(so_far: &Statistics, found: usize, open: usize) -> String {
     let list = |of: &dyn Fn(&RuntimeStatistics) -> u64| {
         let counts = so_far.runtimes.iter().map(|runtime| (&runtime.id, of(runtime))).filter(|(_, count)| *count > 0);
         counts.map(|(id, count)| format!("{id} {count}")).collect::<Vec<_>>().join(", ")
     };
-    let kinds: BTreeSet<&Mismatch> = so_far.groups.keys().map(|(mismatch, _)| mismatch).collect();
-    let of_known = kinds.iter().filter(|&&kind| known.iter().any(|known| known.mismatch == *kind)).count();
-    let in_words = |count: usize| format!("{count} {}", if count == 1 { "kind" } else { "kinds" });
-    let new = match (kinds.len() - of_known, of_known) {
-        (0, 0) => "nothing new".to_owned(),
-        (0, open) => format!("nothing new, {} of mismatch to minimize", in_words(open)),
-        (new, _) => format!("{} of mismatch new", in_words(new)),
+    let new = match found {
+        0 => "nothing new".to_owned(),
+        1 => "1 new finding".to_owned(),
+        many => format!("{many} new findings"),
+    };
+    let open = match open {
+        0 => String::new(),
+        1 => ", 1 group of mismatches to minimize".to_owned(),
+        many => format!(", {many} groups of mismatches to minimize"),
     };
     let lists = [("unsupported", list(&unsupported)), ("left out", list(&RuntimeStatistics::left_out))];
     let lists = lists.into_iter().filter(|(_, counts)| !counts.is_empty());
-    let parts = [new].into_iter().chain(lists.map(|(what, counts)| format!("{what}: {counts}")));
+    let parts = [new + &open].into_iter().chain(lists.map(|(what, counts)| format!("{what}: {counts}")));
     format!("{} cases, {:.0} a second, {}", so_far.cases, rate(so_far), parts.collect::<Vec<_>>().join("; "))
 }

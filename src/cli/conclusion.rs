@@ -8,15 +8,15 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 
 use super::progress::Progress;
-use super::{Ending, RuntimeArguments, align_right, coverage, named, pass, reproduce, table, threads};
+use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, table, threads};
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
 use crate::finding::{
-    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triaged, Variant, one_line, snapshot, triage,
+    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triage, Triaged, Variant, one_line, snapshot,
 };
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
-use crate::runtime::{Gap, OpenError, Row, RuntimeId, Stop};
+use crate::runtime::{Gap, OpenError, RuntimeId, Stop};
 use crate::verdict::{Mismatch, Severity, lack};
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -67,35 +67,6 @@ pub(super) struct Results<'a> {
 impl Arguments {
     pub(super) fn threads(&self) -> usize {
         threads(self.threads)
-    }
-
-    /// Minimizes mismatches to findings, and searches for the pass that causes each unknown finding, as far as time allows.
-    pub(super) fn triage(
-        &self,
-        statistics: &Statistics,
-        rows: &[Row],
-        known: &[Trigger],
-        stop: &Stop,
-    ) -> Result<Triaged, OpenError> {
-        let limits = self.runtimes.limits();
-        let open = |rows: &[Row]| self.runtimes.open_until(rows, &limits, stop);
-        let progress = Progress::new();
-        let show = |done: usize, total: usize| {
-            let text = || format!("Minimizing: {done} of {total} groups of mismatches");
-            progress.show(done as u64, Some(total as u64), None, text);
-        };
-        let mut triaged = triage(&statistics.groups, known, &|| open(rows), self.threads(), stop, &show)?;
-        let is_new = |finding: &&mut Finding| !known.iter().any(|known| finding.is_known_as(known));
-        for finding in triaged.findings.iter_mut().filter(is_new) {
-            let pass = pass::of_finding(finding, rows, &open);
-            // Jobs are given up once the stop is due, so their results mean nothing.
-            if stop.is_due() {
-                break;
-            }
-            finding.pass = pass?;
-        }
-        progress.finish();
-        Ok(triaged)
     }
 
     /// Shows the results of a campaign, and writes them into the folder.
@@ -186,6 +157,18 @@ impl Arguments {
         }
         Ok(())
     }
+}
+
+/// Brings a triage to its end, and shows the progress.
+pub(super) fn finish(triage: &Triage, statistics: &Statistics, stop: &Stop) -> Result<Triaged, OpenError> {
+    let progress = Progress::new();
+    let show = |done: usize, total: usize| {
+        let text = || format!("Minimizing: {done} of {total} groups of mismatches");
+        progress.show(done as u64, Some(total as u64), None, text);
+    };
+    let triaged = triage.finish(&statistics.groups, stop, &show);
+    progress.finish();
+    triaged
 }
 
 /// Writes how many known issues were met; if verbose, also what each one is, and a command that shows it.

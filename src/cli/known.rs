@@ -6,10 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::campaign::{named_or_all, operator};
-use super::{Ending, Format, RuntimeArguments, align_right, pass, read_case, reproduce, table};
+use super::{Ending, Format, RuntimeArguments, align_right, read_case, reproduce, table};
 use crate::case::{Case, Features};
 use crate::finding::{
-    Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, State, Triage, Variant, masking,
+    Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, Sorter, State, Variant, masking, pass_of,
 };
 use crate::operator::Operator;
 use crate::runtime::{OpenError, Runtime, RuntimeId, by_number, select};
@@ -90,7 +90,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             let of = cause.as_deref().map(|id| find(&ledger, id)).transpose()?;
             // The runtimes for the snapshot: those of the replay, whichever release has the issue.
             let mut saving = arguments.runtimes.place.open(&select(None)?)?;
-            let pass = |finding: &Finding| pass::of_finding(finding, &rows, &|rows| arguments.runtimes.open(rows));
+            let pass = |finding: &Finding| pass_of(finding, &rows, &|rows| arguments.runtimes.open(rows));
             match (of, signature) {
                 (Some(of), Some(signature)) => add_as_written(of, &case, signature, &mut probe, &mut saving),
                 _ => add(&ledger, &case, of, &pass, &mut probe, &mut saving),
@@ -261,10 +261,10 @@ fn add(
 ) -> anyhow::Result<Ending> {
     let mismatches = probe.mismatches(case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
-    let mut triage = Triage::new(ledger.owned_triggers(probe).1);
+    let mut sorter = Sorter::new(ledger.owned_triggers(probe).1);
     let mut new = 0;
     for (mismatch, shown) in &mismatches {
-        let Sorted::New(mut finding) = triage.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
+        let Sorted::New(mut finding) = sorter.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
         finding.pass = pass(&finding)?;
         new += 1;
         enter(&finding, of, probe, saving)?;

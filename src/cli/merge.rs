@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::{Ending, conclusion, stop_on_signals};
 use crate::campaign::{Merged, Origin};
-use crate::finding::{Ledger, Probe, Triaged};
-use crate::runtime::{self, RuntimeId};
+use crate::finding::{Ledger, Probe, Triage, Triaged};
+use crate::runtime::{self, Row, RuntimeId, Stop};
 
 /// Join the folders of several campaigns, such as the shards of one or those of several seeds
 ///
@@ -72,7 +72,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         );
         known = triggers;
         let to_ignore = if header.ignore_known { &[][..] } else { &known };
-        triaged = conclusion.triage(&statistics, &rows, to_ignore, &stop)?;
+        let open = |rows: &[Row], stop: &Stop| conclusion.runtimes.open_until(rows, &limits, stop);
+        let triage = Triage::new(&rows, to_ignore, conclusion.threads(), limits.time, &open);
+        triaged = conclusion::finish(&triage, &statistics, &stop)?;
     }
     merged.write(&conclusion.output)?;
     if merged.surplus > 0 {

@@ -1,9 +1,9 @@
 //! `crosscheck minimize`: the smallest cases that show the mismatches of a case.
 
 use super::conclusion::write_findings;
-use super::{Ending, RuntimeArguments, pass, read_case};
+use super::{Ending, RuntimeArguments, read_case};
 use crate::case::Features;
-use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
+use crate::finding::{Finding, Ledger, Probe, Sorted, Sorter, pass_of};
 
 /// Print the smallest cases that show the mismatches of a case, where else they show, and the optimizer pass that causes them
 #[derive(Debug, clap::Args)]
@@ -22,16 +22,16 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     let mismatches = probe.mismatches(&case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
-    let mut triage = Triage::default();
+    let mut sorter = Sorter::default();
     let mut findings: Vec<Finding> = Vec::new();
     for (mismatch, shown) in &mismatches {
-        match triage.sort(shown, mismatch, &Features::of(shown), &mut probe) {
+        match sorter.sort(shown, mismatch, &Features::of(shown), &mut probe) {
             Sorted::New(finding) => findings.push(Finding { count: 1, ..*finding }),
             Sorted::Known(place) => findings[place].count += 1,
         }
     }
     for finding in &mut findings {
-        finding.pass = pass::of_finding(finding, &rows, &|rows| arguments.runtimes.open(rows))?;
+        finding.pass = pass_of(finding, &rows, &|rows| arguments.runtimes.open(rows))?;
     }
     let (_, known) = ledger.owned_triggers(&mut probe);
     let is_known = |finding: &Finding| known.iter().any(|known| finding.is_known_as(known));

@@ -140,9 +140,6 @@ impl RuntimeArguments {
     }
 }
 
-/// Opens the runtimes of these rows.
-type OpenRows<'a> = &'a dyn Fn(&[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError>;
-
 impl PlaceArguments {
     fn open(&self, rows: &[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
         self.open_with(rows, &self.limits())

@@ -5,12 +5,12 @@ use std::fs;
 use prost::Message;
 
 use super::bisect::look;
-use super::{Ending, OpenRows, PlaceArguments, read_case};
+use super::{Ending, PlaceArguments, read_case};
 use crate::case::Case;
-use crate::finding::{Culprit, Finding, Ledger, Probe, Variant, culprit};
+use crate::finding::{Culprit, Ledger, Variant, culprit};
 use crate::model::proto::ModelProto;
 use crate::model::{self, Job};
-use crate::runtime::{OpenError, Row, executions, select};
+use crate::runtime::{OpenRows, Row, executions, select};
 
 /// Say from which stage of optimization on a case goes wrong, and which pass causes that
 ///
@@ -75,26 +75,6 @@ fn show_models(case: &Case, stage: &str, row: &Row, open: OpenRows) {
             println!("\n{title}:\n\n{}", text.unwrap_or_else(|reason| format!("It cannot be shown as text: {reason}")));
         }
     }
-}
-
-/// The pass that causes a new finding, in the form of the ledger. `None` if the finding shows without any pass, or if the search
-/// would take too long.
-///
-/// # Errors
-/// If a runtime cannot be opened.
-pub(super) fn of_finding(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option<String>, OpenError> {
-    let mismatch = &finding.trigger.mismatch;
-    let row = rows.iter().find(|row| row.id.release() == mismatch.runtime);
-    let Some((row, kind)) = row.and_then(|row| Some((row, row.kind().ok()?))) else { return Ok(None) };
-    if mismatch.is_costly() || kind.stages.is_empty() || !finding.extent.spares_a_configuration() {
-        return Ok(None);
-    }
-    let found = culprit(kind, |configuration| {
-        let mut row = row.clone();
-        configuration.clone_into(&mut row.id.configuration);
-        Ok(Probe::new(open(&[row])?).shows(&finding.case, mismatch))
-    });
-    found.map(|culprit| culprit.entry())
 }
 
 /// The model after a stage of a runtime's optimization; `None` if the runtime cannot write it.

@@ -52,6 +52,14 @@ impl Progress {
         }
     }
 
+    /// Writes lines that stay, above the bar if there is one.
+    pub(super) fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
     pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -9,7 +9,7 @@ use super::{Ending, RuntimeArguments, pass, read_case};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features};
 use crate::finding::upstream::{Report, Subject};
-use crate::finding::{self, Cause, Known, Ledger, Probe, Sorted, Triage};
+use crate::finding::{self, Cause, Known, Ledger, Probe, Sorted, Sorter, pass_of};
 use crate::model::Job;
 use crate::runtime::table::State;
 use crate::runtime::{Row, RuntimeId, select};
@@ -113,7 +113,7 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
     mismatches.retain(|(mismatch, _)| mismatch.runtime == release);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows nothing wrong with {release}; {}", advice(&shown_by));
     let (owners, triggers) = ledger.owned_triggers(&mut probe);
-    let mut triage = Triage::new(triggers.clone());
+    let mut sorter = Sorter::new(triggers.clone());
     for (mismatch, shown) in mismatches {
         let features = Features::of(&shown);
         let subject = if arguments.no_minimize {
@@ -129,9 +129,9 @@ fn report_case(case: &Case, at_fault: &[Row], ledger: &Ledger, arguments: &Argum
                 ids: ids(at_fault),
             }
         } else {
-            match triage.sort(&shown, &mismatch, &features, &mut probe) {
+            match sorter.sort(&shown, &mismatch, &features, &mut probe) {
                 Sorted::New(found) => {
-                    let pass = pass::of_finding(&found, at_fault, &|rows| arguments.runtimes.open(rows))?;
+                    let pass = pass_of(&found, at_fault, &|rows| arguments.runtimes.open(rows))?;
                     let (name, mismatch) = (found.name(), found.trigger.mismatch);
                     Subject { name, known: None, case: found.case, mismatch, pass, ids: ids(at_fault) }
                 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Ending, RuntimeArguments, read_case};
 use crate::case::{Case, Features};
-use crate::finding::{Finding, Ledger, Probe, Sorted, Triage};
+use crate::finding::{Finding, Ledger, Probe, Sorted, Sorter};
 
 /// Minimize the mismatches of cases, and save each as a regression: a case file and a pending snapshot
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     let ledger = Ledger::load()?;
     let (owners, known) = ledger.owned_triggers(&mut probe);
-    let mut triage = Triage::new(known);
+    let mut sorter = Sorter::new(known);
     let mut ending = Ending::NothingWrong;
     let mut new: Vec<Finding> = Vec::new();
     for case in &cases {
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             ending = Ending::BadInput;
         }
         for (mismatch, shown) in &mismatches {
-            match triage.sort(shown, mismatch, &Features::of(shown), &mut probe) {
+            match sorter.sort(shown, mismatch, &Features::of(shown), &mut probe) {
                 Sorted::New(finding) => new.push(*finding),
                 Sorted::Known(place) => {
                     if let Some(known) = owners.get(place) {

@@ -17,7 +17,7 @@ fn cases_until_found(fault: &CallFault, most: u64) -> Option<u64> {
         source: &source,
         from: 0,
         cases: Some(most),
-        reserve: &|_| Duration::ZERO,
+        reserve: &|| Duration::ZERO,
         threads: 1,
         batch: 64,
         expected: &[],

@@ -14,7 +14,7 @@ use crate::runtime::{Execution, OpenError, Outcome, Runtime, RuntimeId, Stop, id
 use crate::threads::on_threads;
 use crate::verdict::{Judgement, Mismatch, agree};
 
-use super::{Probe, Sorted, Triage};
+use super::{Probe, Sorted, Sorter};
 
 /// The settings of a check of laws.
 #[expect(missing_debug_implementations, reason = "opening runtimes is a function")]
@@ -140,7 +140,7 @@ pub fn minimize(statistics: &mut LawStatistics, known: &[Trigger], open: Opener,
     }
     let mut probe = Probe::new(open()?).until(stop);
     let mut runtimes = open()?;
-    let mut triage = Triage::new(known.to_vec());
+    let mut sorter = Sorter::new(known.to_vec());
     for ((law, release, wrong), mut breach) in std::mem::take(&mut statistics.broken) {
         let is_it = |outcome: &LawOutcome| match outcome {
             LawOutcome::Broken(own) => own.as_ref().map(|(mismatch, _)| mismatch) == wrong.as_ref(),
@@ -149,8 +149,8 @@ pub fn minimize(statistics: &mut LawStatistics, known: &[Trigger], open: Opener,
         let (pair, outcome) = reduce_pair(&breach.pair, &release, &is_it, &mut runtimes, known, stop);
         let is_known = match outcome {
             Some(LawOutcome::Broken(Some((mismatch, case)))) => {
-                let sorted = triage.sort(&case, &mismatch, &Features::of(&case), &mut probe);
-                matches!(sorted, Sorted::Known(place) if place < known.len())
+                let defect = sorter.sort(&case, &mismatch, &Features::of(&case), &mut probe);
+                matches!(defect, Sorted::Known(place) if place < known.len())
             }
             _ => false,
         };

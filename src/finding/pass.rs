@@ -1,7 +1,8 @@
 //! Finds the pass of a runtime that causes a fault: the first stage of optimization that shows the fault, and the passes without
 //! which that stage does not show it.
 
-use crate::runtime::Kind;
+use super::{Finding, Probe};
+use crate::runtime::{Kind, OpenError, OpenRows, Row};
 
 /// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,26 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
             Ok(Culprit::Passes { stage, passes })
         }
     }
+}
+
+/// The pass that causes a new finding, in the form of the ledger. `None` if the finding shows without any pass, or if the search
+/// would take too long.
+///
+/// # Errors
+/// If a runtime cannot be opened.
+pub fn pass_of(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option<String>, OpenError> {
+    let mismatch = &finding.trigger.mismatch;
+    let row = rows.iter().find(|row| row.id.release() == mismatch.runtime);
+    let Some((row, kind)) = row.and_then(|row| Some((row, row.kind().ok()?))) else { return Ok(None) };
+    if mismatch.is_costly() || kind.stages.is_empty() || !finding.extent.spares_a_configuration() {
+        return Ok(None);
+    }
+    let found = culprit(kind, |configuration| {
+        let mut row = row.clone();
+        configuration.clone_into(&mut row.id.configuration);
+        Ok(Probe::new(open(&[row])?).shows(&finding.case, mismatch))
+    });
+    found.map(|culprit| culprit.entry())
 }
 
 impl Culprit {

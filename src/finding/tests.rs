@@ -1,6 +1,8 @@
 //! Planted faults: each must be distinguished from the others, minimized to the end, and saved.
 
 use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -10,7 +12,7 @@ use crate::model::Job;
 use crate::runtime::planted::{
     Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
 };
-use crate::runtime::{self, Execution, OpenError, Outcome, Runtime, Stop};
+use crate::runtime::{self, Execution, OpenError, Outcome, Row, Runtime, Stop};
 use crate::tensor::ElementType;
 use crate::verdict::Discrepancy;
 
@@ -33,7 +35,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         source: &source,
         from: 0,
         cases: Some(12_000),
-        reserve: &|_| Duration::ZERO,
+        reserve: &|| Duration::ZERO,
         threads: 2,
         batch: 64,
         expected: known,
@@ -43,9 +45,15 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
     campaign::run(&options, None, &|| with_faults(faults), &Stop::default(), &|_| {}).unwrap()
 }
 
+fn triaged(statistics: &Statistics, faults: &[Fault], issues: &[Trigger]) -> Vec<Finding> {
+    let open = |_: &[Row], _: &Stop| with_faults(faults);
+    let triage = Triage::new(&[], issues, 2, Duration::from_secs(10), &open);
+    triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings
+}
+
 fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
     let statistics = run(faults, known);
-    triage(&statistics.groups, &[], &|| with_faults(faults), 2, &Stop::default(), &|_, _| {}).unwrap().findings
+    triaged(&statistics, faults, &[])
 }
 
 #[test]
@@ -64,13 +72,41 @@ fn five_faults_at_once_are_five_findings() {
 #[test]
 fn the_extent_of_a_known_issue_is_not_measured() {
     let statistics = run(&[short_shape], &[]);
-    let triaged = |issues: &[Trigger]| {
-        triage(&statistics.groups, issues, &|| with_faults(&[short_shape]), 1, &Stop::default(), &|_, _| {}).unwrap()
-    };
-    let new = triaged(&[]).findings.remove(0);
+    let new = triaged(&statistics, &[short_shape], &[]).remove(0);
     assert!(new.extent.versions.iter().any(|(_, shown)| *shown == Shown::Yes), "{}", new.extent);
-    let known = triaged(std::slice::from_ref(&new.trigger)).findings.remove(0);
+    let known = triaged(&statistics, &[short_shape], std::slice::from_ref(&new.trigger)).remove(0);
     assert_eq!((&known.case, known.extent.versions.len()), (&new.case, 0));
+}
+
+#[test]
+fn groups_that_were_sorted_during_a_campaign_are_announced_and_not_minimized_again() {
+    let statistics = run(&FIVE, &[]);
+    let opened = AtomicUsize::new(0);
+    let open = |_: &[Row], _: &Stop| {
+        opened.fetch_add(1, Ordering::Relaxed);
+        with_faults(&FIVE)
+    };
+    let triage = Triage::new(&[], &[], 2, Duration::from_secs(10), &open);
+    let announced = Mutex::new(Vec::new());
+    let announce = |finding: &Finding| announced.lock().unwrap().push(finding.signature().to_string());
+    triage.during(&announce, || {
+        triage.offer(&statistics.groups);
+        assert!(triage.groups_left() > 0 && triage.time_left() > Duration::ZERO);
+        while triage.groups_left() > 0 || announced.lock().unwrap().len() < FIVE.len() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    assert_eq!(opened.load(Ordering::Relaxed), 1);
+    let early = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings;
+    assert_eq!(opened.load(Ordering::Relaxed), 1, "all was done before");
+    let whole =
+        |findings: &[Finding]| -> Vec<String> { findings.iter().map(|finding| format!("{finding:?}")).collect() };
+    assert_eq!(whole(&early), whole(&triaged(&statistics, &FIVE, &[])));
+    let mut announced = announced.into_inner().unwrap();
+    let mut found: Vec<String> = early.iter().map(|finding| finding.signature().to_string()).collect();
+    announced.sort();
+    found.sort();
+    assert_eq!(announced, found);
 }
 
 #[test]

@@ -1,88 +1,24 @@
-//! Triage: tells new defects from known ones, and reduces many mismatches to few findings.
+//! Triage: reduces the many mismatches of a campaign to few findings, while it runs and at its end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{Extent, Finding, Probe, minimize};
-use crate::campaign::{Group, Opener, Trigger};
-use crate::case::{Case, Features};
-use crate::operator::GRAPH;
-use crate::runtime::{OpenError, Stop};
+use super::sorter::{Sorted, Sorter};
+use super::{Extent, Finding, Minimized, Probe, minimize, pass_of};
+use crate::campaign::{Group, Trigger};
+use crate::case::Features;
+use crate::runtime::{OpenError, Row, Runtime, Stop};
 use crate::threads::on_threads;
 use crate::verdict::Mismatch;
 
-/// Sorts mismatches into known defects and new ones, one at a time.
-#[derive(Clone, Debug, Default)]
-pub struct Triage {
-    known: Vec<Trigger>,
-    /// Known issues. A finding that one of them explains is a defect of its own here, but its extent is not measured.
-    issues: Arc<[Trigger]>,
-    /// Further triggers that were minimized to a known defect, each with the place of the defect in `known`.
-    seen: Vec<(Trigger, usize)>,
-}
+/// Groups of mismatches, by the mismatch and the features of its cases.
+type Groups = BTreeMap<(Mismatch, Features), Group>;
 
-/// The defect that a mismatch belongs to.
-#[derive(Debug)]
-pub enum Sorted {
-    /// The defect at this place among the known ones.
-    Known(usize),
-    /// A new defect. From now on it is known, at the next place. Its count is 0.
-    New(Box<Finding>),
-}
-
-impl Triage {
-    pub fn new(known: Vec<Trigger>) -> Triage {
-        Triage { known, ..Triage::default() }
-    }
-
-    /// Sorts the mismatch of a case. If a trigger of a known defect explains it, it is that defect. If not, the case is
-    /// minimized, and the minimized case is compared with the known defects.
-    pub fn sort(&mut self, case: &Case, mismatch: &Mismatch, features: &Features, probe: &mut Probe) -> Sorted {
-        let place = self.seen.iter().find(|(trigger, _)| trigger.explains(mismatch, features)).map(|(_, place)| *place);
-        if let Some(place) = place.or_else(|| self.explaining(mismatch, features)) {
-            return Sorted::Known(place);
-        }
-        let minimized = minimize(case, mismatch, probe);
-        let shown = &minimized.mismatch;
-        let trigger = Trigger::new(shown.clone(), minimized.features);
-        let known = self.known.iter().position(|known| known.explains_all_of(&trigger));
-        let place = known.unwrap_or(self.known.len());
-        if mismatch.is_failure() || mismatch.is_refusal() {
-            // The message of the runtime is evidence enough: a minimized graph may have another message than this one.
-            if known.is_some() || shown != mismatch {
-                self.seen.push((Trigger::new(mismatch.clone(), trigger.features.clone()), place));
-            }
-        } else if known.is_some_and(|place| features.weight() >= self.known[place].features.weight()) {
-            // Features of less weight than those of the defect would cover more than the defect.
-            self.seen.push((Trigger::new(mismatch.clone(), features.clone()), place));
-        }
-        if known.is_some() {
-            return Sorted::Known(place);
-        }
-        self.known.push(trigger.clone());
-        let mut finding = Finding {
-            extent: Extent::default(),
-            trigger,
-            case: minimized.case,
-            count: 0,
-            executions: minimized.executions,
-            message: minimized.message,
-            pass: None,
-        };
-        if !self.issues.iter().any(|issue| finding.is_known_as(issue)) {
-            let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
-            finding.extent =
-                probe.believing(|probe| Extent::measure(&finding.case, &finding.trigger.mismatch, probe, time));
-        }
-        Sorted::New(Box::new(finding))
-    }
-
-    fn explaining(&self, mismatch: &Mismatch, features: &Features) -> Option<usize> {
-        self.known.iter().position(|known| known.explains(mismatch, features))
-    }
-}
+/// Opens the runtimes of rows. They give up their jobs once the stop is due.
+pub type OpenUntil<'a> = &'a (dyn Fn(&[Row], &Stop) -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
 
 /// The findings of a triage, the most severe first.
 #[derive(Debug, Default)]
@@ -92,80 +28,372 @@ pub struct Triaged {
     pub unsorted: Vec<Finding>,
 }
 
-/// The time limit for measuring the extent of a finding whose cases end a process or take all of their time.
-const COSTLY: Duration = Duration::from_secs(2);
-
-/// The usual time to minimize: `FIRST` for each mismatch, and `OTHER` or `OTHER_GRAPH` for each of its groups. Most groups of cases
-/// of one node take little time, since they are like one that was minimized before.
-const FIRST: Duration = Duration::from_millis(100);
-const OTHER: Duration = Duration::from_millis(4);
-const OTHER_GRAPH: Duration = Duration::from_millis(250);
-
-/// Estimates the time to minimize groups of mismatches on `threads` threads. `limit` is the time limit of a job.
-pub fn time_to_triage(groups: &BTreeMap<(Mismatch, Features), Group>, threads: usize, limit: Duration) -> Duration {
-    let mut mismatches: Vec<&Mismatch> = groups.keys().map(|(mismatch, _)| mismatch).collect();
-    mismatches.dedup();
-    let costly = mismatches.iter().filter(|mismatch| mismatch.is_costly()).count();
-    let graphs = groups.keys().filter(|(mismatch, _)| mismatch.operator == GRAPH).count();
-    let threads = threads.max(1);
-    let rounds = |count: usize| u32::try_from(count.div_ceil(threads)).unwrap_or(u32::MAX);
-    FIRST.saturating_mul(rounds(mismatches.len()))
-        + OTHER.saturating_mul(rounds(groups.len() - graphs))
-        + OTHER_GRAPH.saturating_mul(rounds(graphs))
-        + (2 * limit).saturating_mul(rounds(costly))
+/// Reduces the groups of mismatches of a campaign to findings.
+///
+/// The groups of one mismatch are taken in order, those with the fewest features first. Work that was done during the campaign is
+/// not done again at its end. The findings do not depend on how much that was, nor on the number of threads, unless the triage is
+/// stopped.
+#[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
+pub struct Triage<'a> {
+    rows: &'a [Row],
+    /// Known issues. The extent of a finding that one of them explains is not measured, and its pass is not searched for.
+    issues: &'a [Trigger],
+    /// How many threads the end has. There is one during the campaign.
+    threads: usize,
+    /// The time limit of a job.
+    limit: Duration,
+    open: OpenUntil<'a>,
+    notes: Mutex<Notes>,
+    offer: Mutex<Offer>,
 }
 
-/// Reduces groups of mismatches to findings. `progress` gets the number of groups that are done, and the number of all groups. The
-/// extent of a finding that one of the `issues` explains is not measured.
-///
-/// The groups of one mismatch are taken in order, those with the fewest features first. The result does not depend on the number
-/// of threads, unless the triage is stopped.
-///
-/// # Errors
-/// If a runtime cannot be opened.
-pub fn triage(
-    groups: &BTreeMap<(Mismatch, Features), Group>,
-    issues: &[Trigger],
-    open: Opener,
-    threads: usize,
-    stop: &Stop,
-    progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Triaged, OpenError> {
+/// By mismatch and text of a case.
+type ByCase<T> = BTreeMap<Mismatch, BTreeMap<String, T>>;
+
+/// The work that is done.
+#[derive(Default)]
+struct Notes {
+    /// The minimized case of the simplest case of a group; `None` if the case was explained by a finding before it.
+    minimized: ByCase<Option<Arc<Minimized>>>,
+    /// The extent and the pass of new findings.
+    details: ByCase<(Extent, Option<String>)>,
+    /// How many groups were sorted, and the time that it took.
+    count: u32,
+    time: Duration,
+}
+
+impl Notes {
+    fn has(&self, mismatch: &Mismatch, group: &Group) -> bool {
+        self.minimized.get(mismatch).is_some_and(|cases| cases.contains_key(group.text()))
+    }
+}
+
+/// The groups that a campaign has found so far.
+struct Offer {
+    groups: Arc<Groups>,
+    /// When the groups are looked at again.
+    next: Instant,
+    /// How many groups are not sorted. Those whose cases end a process or take all of their time count once for each mismatch.
+    costly: usize,
+    other: usize,
+}
+
+/// The least time between two looks at the groups of a campaign. A look takes at most a `SHARE`th of the time between two.
+const LOOK: Duration = Duration::from_millis(200);
+const SHARE: u32 = 20;
+
+/// How long groups of one mismatch are minimized during a campaign, before it is the turn of the next mismatch.
+const TURN: Duration = Duration::from_secs(1);
+
+/// The pause before the next look for groups.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The time for a group of which nothing is known: the mean of the first `FEW` groups is taken to be this.
+const USUAL: Duration = Duration::from_millis(100);
+const FEW: u32 = 4;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Triage<'a> {
+    pub fn new(
+        rows: &'a [Row],
+        issues: &'a [Trigger],
+        threads: usize,
+        limit: Duration,
+        open: OpenUntil<'a>,
+    ) -> Triage<'a> {
+        let offer = Offer { groups: Arc::default(), next: Instant::now(), costly: 0, other: 0 };
+        let (notes, offer) = (Mutex::default(), Mutex::new(offer));
+        Triage { rows, issues, threads: threads.max(1), limit, open, notes, offer }
+    }
+
+    /// Does the work of a campaign, and meanwhile sorts the groups that the work [offers](Triage::offer). `announce` gets each new
+    /// finding as soon as it is minimized; at the end it may be part of another.
+    pub fn during<T>(&self, announce: &(dyn Fn(&Finding) + Sync), work: impl FnOnce() -> T) -> T {
+        let stop = Stop::default();
+        thread::scope(|scope| {
+            // An error shows again at the end of the campaign.
+            scope.spawn(|| self.sort_until(&stop, announce).unwrap_or_default());
+            let _asking = stop.ask_at_end_of_scope();
+            work()
+        })
+    }
+
+    /// Looks at the groups that a campaign has found so far, unless it did so a moment ago.
+    pub fn offer(&self, groups: &Groups) {
+        let mut offer = lock(&self.offer);
+        let began = Instant::now();
+        if began < offer.next {
+            return;
+        }
+        let notes = lock(&self.notes);
+        let open = groups.iter().filter(|((mismatch, _), group)| !notes.has(mismatch, group));
+        let (mut costly, other): (Vec<&Mismatch>, Vec<&Mismatch>) =
+            open.map(|((mismatch, _), _)| mismatch).partition(|mismatch| mismatch.is_costly());
+        // Minimizing one of these cases explains the others.
+        costly.dedup();
+        drop(notes);
+        if !costly.is_empty() || !other.is_empty() {
+            offer.groups = Arc::new(groups.clone());
+        }
+        (offer.costly, offer.other) = (costly.len(), other.len());
+        offer.next = began + LOOK.max(began.elapsed() * SHARE);
+    }
+
+    /// An estimate of the time that the end will take for the groups that were found so far.
+    pub fn time_left(&self) -> Duration {
+        let (costly, other) = self.open();
+        let notes = lock(&self.notes);
+        let mean = (notes.time + USUAL * FEW) / (notes.count + FEW);
+        let rounds = |count: usize| u32::try_from(count.div_ceil(self.threads)).unwrap_or(u32::MAX);
+        mean.saturating_mul(rounds(other)) + (2 * self.limit).saturating_mul(rounds(costly))
+    }
+
+    /// How many groups are not sorted yet.
+    pub fn groups_left(&self) -> usize {
+        let (costly, other) = self.open();
+        costly + other
+    }
+
+    fn open(&self) -> (usize, usize) {
+        let offer = lock(&self.offer);
+        (offer.costly, offer.other)
+    }
+
+    /// Sorts the groups that are offered until the stop is asked for.
+    fn sort_until(&self, stop: &Stop, announce: &dyn Fn(&Finding)) -> Result<(), OpenError> {
+        let mut probe = LazyProbe { triage: self, stop, probe: None };
+        let mut announced: Vec<Trigger> = Vec::new();
+        // The mismatches whose groups are all sorted, with the number and the length of their cases.
+        let mut whole: BTreeMap<Mismatch, (usize, usize)> = BTreeMap::new();
+        while !stop.is_asked() {
+            let groups = Arc::clone(&lock(&self.offer).groups);
+            let size = |groups: &[(&Features, &Group)]| {
+                (groups.len(), groups.iter().map(|(_, group)| group.text().len()).sum::<usize>())
+            };
+            let mut work = by_mismatch(&groups);
+            work.retain(|(mismatch, groups)| whole.get(mismatch) != Some(&size(groups)));
+            if work.is_empty() {
+                thread::sleep(PAUSE);
+            }
+            // What is most likely a new finding comes first, and what takes all of the time of a job comes last.
+            let is_known = |mismatch: &Mismatch| self.issues.iter().any(|issue| issue.mismatch == *mismatch);
+            work.sort_by_cached_key(|(mismatch, groups)| (mismatch.is_costly(), is_known(mismatch), groups.len()));
+            for (mismatch, groups) in work {
+                let began = Instant::now();
+                let may_go_on = || !stop.is_asked() && began.elapsed() < TURN;
+                let size = size(&groups);
+                let part = self.sort(mismatch, groups, &mut probe, &may_go_on, &|| ())?;
+                for mut finding in part.findings.into_iter().filter(|finding| self.is_new(finding)) {
+                    if announced.iter().any(|trigger| trigger.explains_all_of(&finding.trigger)) {
+                        continue;
+                    }
+                    announce(&finding);
+                    self.add_details(&mut finding, &mut probe)?;
+                    announced.push(finding.trigger);
+                }
+                if part.unsorted.is_empty() {
+                    whole.insert(mismatch.clone(), size);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reduces the groups of a whole campaign to findings. `progress` gets the number of groups that are sorted, and the number of
+    /// all groups.
+    ///
+    /// # Errors
+    /// If a runtime cannot be opened.
+    pub fn finish(
+        &self,
+        groups: &Groups,
+        stop: &Stop,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Triaged, OpenError> {
+        // Threads take work from the end. The longest work comes first, so that no thread is left alone with it. Mismatches that end
+        // a process, or take all of its time, come last, so that they do not take the time of the others.
+        let mut work = by_mismatch(groups);
+        work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
+        let threads = self.threads.min(work.len());
+        let done = AtomicUsize::new(0);
+        let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
+        let parts = self.on_threads(threads, work, stop, |(mismatch, own), probe| {
+            self.sort(mismatch, own, probe, &|| true, &count)
+        })?;
+        let mut whole = Triaged::default();
+        for part in parts {
+            whole.findings.extend(part.findings);
+            whole.unsorted.extend(part.unsorted);
+        }
+        let (new, known): (Vec<_>, Vec<_>) =
+            told_apart(whole.findings).into_iter().partition(|finding| self.is_new(finding));
+        let threads = self.threads.min(new.len());
+        whole.findings = self.on_threads(threads, new, stop, |mut finding, probe| {
+            self.add_details(&mut finding, probe)?;
+            Ok(finding)
+        })?;
+        whole.findings.extend(known);
+        for findings in [&mut whole.findings, &mut whole.unsorted] {
+            findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
+        }
+        Ok(whole)
+    }
+
+    /// Does pieces of work on threads, each thread with a probe of its own, the last piece first.
+    fn on_threads<W: Send, T: Send>(
+        &self,
+        threads: usize,
+        work: Vec<W>,
+        stop: &Stop,
+        each: impl Fn(W, &mut LazyProbe) -> Result<T, OpenError> + Sync,
+    ) -> Result<Vec<T>, OpenError> {
+        let work = Mutex::new(work);
+        let take = || lock(&work).pop();
+        let parts = on_threads(threads, || {
+            let mut probe = LazyProbe { triage: self, stop, probe: None };
+            std::iter::from_fn(take).map(|one| each(one, &mut probe)).collect::<Result<Vec<T>, _>>()
+        });
+        parts.map(|parts| parts.into_iter().flatten().collect())
+    }
+
+    fn is_new(&self, finding: &Finding) -> bool {
+        !self.issues.iter().any(|issue| finding.is_known_as(issue))
+    }
+
+    /// Sorts the groups of one mismatch as long as `may_go_on` says so. The rest of the groups is one entry of the unsorted.
+    fn sort(
+        &self,
+        mismatch: &Mismatch,
+        mut groups: Vec<(&Features, &Group)>,
+        probe: &mut LazyProbe,
+        may_go_on: &dyn Fn() -> bool,
+        count: &dyn Fn(),
+    ) -> Result<Triaged, OpenError> {
+        groups.sort_by_cached_key(|(features, group)| (features.weight(), group.text().len(), (*features).clone()));
+        let mut sorter = Sorter::default();
+        let mut triaged = Triaged::default();
+        let findings = &mut triaged.findings;
+        let mut rest = groups.into_iter();
+        for (features, group) in rest.by_ref() {
+            let belonging = if let Some(place) = sorter.explaining(mismatch, features) {
+                self.note(mismatch, group, None, Duration::ZERO);
+                Sorted::Known(place)
+            } else if let Some(minimized) = self.minimized(mismatch, group, probe, may_go_on)? {
+                sorter.enter(mismatch, features, minimized)
+            } else {
+                let trigger = Trigger::new(mismatch.clone(), features.clone());
+                let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();
+                triaged.unsorted.push(Finding::as_drawn(trigger, group.case.clone(), count));
+                break;
+            };
+            match belonging {
+                Sorted::Known(place) => findings[place].count += group.count,
+                Sorted::New(finding) => findings.push(Finding { count: group.count, ..*finding }),
+            }
+            count();
+        }
+        Ok(triaged)
+    }
+
+    /// The minimized form of the case of a group; `None` if there is no time to minimize it.
+    fn minimized(
+        &self,
+        mismatch: &Mismatch,
+        group: &Group,
+        probe: &mut LazyProbe,
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Minimized>, OpenError> {
+        let noted = lock(&self.notes).minimized.get(mismatch).and_then(|cases| cases.get(group.text()).cloned()?);
+        if let Some(noted) = noted {
+            return Ok(Some((*noted).clone()));
+        }
+        if probe.stop.is_due() || !may_go_on() {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        let minimized = minimize(&group.case, mismatch, probe.open()?);
+        // The result of a probe that was stopped means nothing.
+        if probe.stop.is_due() {
+            return Ok(None);
+        }
+        self.note(mismatch, group, Some(Arc::new(minimized.clone())), began.elapsed());
+        Ok(Some(minimized))
+    }
+
+    /// Notes that a group is sorted.
+    fn note(&self, mismatch: &Mismatch, group: &Group, minimized: Option<Arc<Minimized>>, time: Duration) {
+        let mut notes = lock(&self.notes);
+        let is_first = !notes.has(mismatch, group);
+        if is_first || minimized.is_some() {
+            let cases = notes.minimized.entry(mismatch.clone()).or_default();
+            cases.insert(group.text().to_owned(), minimized);
+        }
+        notes.time += time;
+        if is_first {
+            notes.count += 1;
+            drop(notes);
+            let mut offer = lock(&self.offer);
+            let left = if mismatch.is_costly() { &mut offer.costly } else { &mut offer.other };
+            *left = left.saturating_sub(1);
+        }
+    }
+
+    /// Measures the extent of a new finding, and searches for the pass that causes it, as far as there is time.
+    fn add_details(&self, finding: &mut Finding, probe: &mut LazyProbe) -> Result<(), OpenError> {
+        let (mismatch, text) = (finding.trigger.mismatch.clone(), finding.case.to_string());
+        let noted = lock(&self.notes).details.get(&mismatch).and_then(|cases| cases.get(&text).cloned());
+        if let Some(noted) = noted {
+            (finding.extent, finding.pass) = noted;
+            return Ok(());
+        }
+        let stop = probe.stop;
+        if stop.is_due() {
+            return Ok(());
+        }
+        finding.measure_extent(probe.open()?);
+        let found = pass_of(finding, self.rows, &|rows| (self.open)(rows, stop));
+        // The results of runtimes that were stopped mean nothing.
+        if stop.is_due() {
+            return Ok(());
+        }
+        finding.pass = found?;
+        let details = (finding.extent.clone(), finding.pass.clone());
+        lock(&self.notes).details.entry(mismatch).or_default().insert(text, details);
+        Ok(())
+    }
+}
+
+/// A probe that is opened when it is needed.
+struct LazyProbe<'a> {
+    triage: &'a Triage<'a>,
+    stop: &'a Stop,
+    probe: Option<Probe>,
+}
+
+impl LazyProbe<'_> {
+    fn open(&mut self) -> Result<&mut Probe, OpenError> {
+        let probe = match self.probe.take() {
+            Some(probe) => probe,
+            None => match (self.triage.open)(self.triage.rows, self.stop) {
+                Err(_) if self.stop.is_due() => Probe::new(vec![]),
+                opened => Probe::new(opened?),
+            }
+            .until(self.stop),
+        };
+        Ok(self.probe.insert(probe))
+    }
+}
+
+/// The groups of each mismatch.
+fn by_mismatch(groups: &Groups) -> Vec<(&Mismatch, Vec<(&Features, &Group)>)> {
     let mut mismatches: BTreeMap<&Mismatch, Vec<(&Features, &Group)>> = BTreeMap::new();
     for ((mismatch, features), group) in groups {
         mismatches.entry(mismatch).or_default().push((features, group));
     }
-    // Threads take work from the end. The longest work comes first, so that no thread is left alone with it. Mismatches that end a
-    // process, or take all of its time, come last, so that they do not take the time of the others.
-    let mut work: Vec<_> = mismatches.into_iter().collect();
-    work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
-    let threads = threads.min(work.len());
-    let issues: Arc<[Trigger]> = issues.into();
-    let (work, done) = (Mutex::new(work), AtomicUsize::new(0));
-    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let thread = || -> Result<Triaged, OpenError> {
-        let mut probe = Probe::new(match open() {
-            Err(_) if stop.is_due() => vec![],
-            opened => opened?,
-        })
-        .until(stop);
-        let mut triaged = Triaged::default();
-        while let Some((mismatch, own)) = take() {
-            let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
-            triage_one(mismatch, own, &issues, &mut probe, &count, &mut triaged);
-        }
-        Ok(triaged)
-    };
-    let mut whole = Triaged::default();
-    for part in on_threads(threads, thread)? {
-        whole.findings.extend(part.findings);
-        whole.unsorted.extend(part.unsorted);
-    }
-    whole.findings = told_apart(whole.findings);
-    for findings in [&mut whole.findings, &mut whole.unsorted] {
-        findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
-    }
-    Ok(whole)
+    mismatches.into_iter().collect()
 }
 
 /// Merges findings that another finding explains into that one. A mismatch of a graph may be minimized to one of another kind,
@@ -184,37 +412,4 @@ fn told_apart(mut findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     apart
-}
-
-/// Sorts the groups of one mismatch, and adds their findings to `triaged`.
-fn triage_one(
-    mismatch: &Mismatch,
-    mut groups: Vec<(&Features, &Group)>,
-    issues: &Arc<[Trigger]>,
-    probe: &mut Probe,
-    count: &dyn Fn(),
-    triaged: &mut Triaged,
-) {
-    groups
-        .sort_by_cached_key(|(features, group)| (features.weight(), group.case.to_string().len(), (*features).clone()));
-    let mut triage = Triage { issues: Arc::clone(issues), ..Triage::default() };
-    let mut findings = Vec::<Finding>::new();
-    let mut rest = groups.into_iter();
-    for (features, group) in rest.by_ref() {
-        let sorted = if probe.is_stopped() { None } else { Some(triage.sort(&group.case, mismatch, features, probe)) };
-        match sorted {
-            // The result of a probe that was stopped means nothing.
-            _ if probe.is_stopped() => {
-                let trigger = Trigger::new(mismatch.clone(), features.clone());
-                let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();
-                triaged.unsorted.push(Finding::as_drawn(trigger, group.case.clone(), count));
-                break;
-            }
-            Some(Sorted::Known(place)) => findings[place].count += group.count,
-            Some(Sorted::New(finding)) => findings.push(Finding { count: group.count, ..*finding }),
-            None => {}
-        }
-        count();
-    }
-    triaged.findings.extend(findings);
 }

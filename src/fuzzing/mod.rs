@@ -22,7 +22,7 @@ pub use settings::{SETTINGS, Settings, SettingsError};
 use crate::campaign::{Examination, Fault, Quarantine, examine};
 use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
-use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Triage};
+use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Sorter};
 use crate::model::Job;
 use crate::operator::OPERATORS;
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
@@ -37,7 +37,7 @@ struct Fuzzer {
     runtimes: Vec<Box<dyn Runtime>>,
     ids: Vec<RuntimeId>,
     probe: Probe,
-    triage: Triage,
+    sorter: Sorter,
     /// Known defects that end a process or take all of its time. There is no other process for such a case, so it is not run.
     costly: Quarantine,
     /// The findings to look for; `None` for all.
@@ -99,11 +99,11 @@ impl Fuzzer {
             .collect();
         let known = Ledger::load()?.triggers(&mut probe).concat();
         let costly = Quarantine::new(runtimes.len(), &known);
-        let triage = Triage::new(if settings.ignore_known { vec![] } else { known });
-        let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut triage.clone(), &mut probe));
+        let sorter = Sorter::new(if settings.ignore_known { vec![] } else { known });
+        let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut sorter.clone(), &mut probe));
         let log = settings.log.as_deref().map(Log::open).transpose()?;
         let ids = runtime::ids(&runtimes);
-        Ok(Fuzzer { target, settings, runtimes, ids, probe, triage, costly, wanted, log, in_runtimes })
+        Ok(Fuzzer { target, settings, runtimes, ids, probe, sorter, costly, wanted, log, in_runtimes })
     }
 
     fn run(&mut self, input: &Input) -> bool {
@@ -140,7 +140,7 @@ impl Fuzzer {
                 }
                 let case = node.as_ref().unwrap_or(&generated.case);
                 let features = Features::of(case);
-                if let Sorted::New(finding) = self.triage.sort(case, &mismatch, &features, &mut self.probe) {
+                if let Sorted::New(finding) = self.sorter.sort(case, &mismatch, &features, &mut self.probe) {
                     found.push(*finding);
                 }
             }
@@ -180,10 +180,10 @@ fn under_minimization(arguments: impl Iterator<Item = String>) -> Option<Case> {
 }
 
 /// The signatures of the new findings that a case shows.
-fn signatures(case: &Case, triage: &mut Triage, probe: &mut Probe) -> BTreeSet<Signature> {
+fn signatures(case: &Case, sorter: &mut Sorter, probe: &mut Probe) -> BTreeSet<Signature> {
     let mismatches = probe.mismatches(case);
-    let sorted = mismatches.iter().map(|(mismatch, shown)| triage.sort(shown, mismatch, &Features::of(shown), probe));
-    let new = sorted.filter_map(|sorted| match sorted {
+    let each = mismatches.iter().map(|(mismatch, shown)| sorter.sort(shown, mismatch, &Features::of(shown), probe));
+    let new = each.filter_map(|sorted| match sorted {
         Sorted::New(finding) => Some(finding.signature()),
         Sorted::Known(_) => None,
     });

@@ -23,7 +23,7 @@ fn what_is_minimized_is_known_from_the_arguments() {
     assert_eq!(case(&["shape", "-runs=5", file]), None);
     let mut probe = Probe::new(vec![planted::named("short-shape").unwrap()]);
     let case = case(&["shape", "-minimize_crash_internal_step=1", file]).unwrap();
-    let signatures = signatures(&case, &mut Triage::default(), &mut probe);
+    let signatures = signatures(&case, &mut Sorter::default(), &mut probe);
     assert_eq!(
         signatures.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["planted | Shape | wrong-dims | rank>=3"]
@@ -36,9 +36,9 @@ fn a_finding_is_described_with_commands_that_parse_back() {
     let mut probe = Probe::new(vec![planted::named("short-shape").unwrap()]);
     let case: Case = "Shape@15 float16[2,3,4]".parse().unwrap();
     let mismatch = probe.look(&case, "planted").unwrap().configurations[0].1[0].clone();
-    let mut triage = Triage::default();
+    let mut sorter = Sorter::default();
     let features = Features::of(&case);
-    let Sorted::New(finding) = triage.sort(&case, &mismatch, &features, &mut probe) else { panic!("it is new") };
+    let Sorted::New(finding) = sorter.sort(&case, &mismatch, &features, &mut probe) else { panic!("it is new") };
     let text = describe(&finding, &mut runtimes);
     assert!(text.contains("New finding: planted of Shape gives other dims"), "{text}");
     assert!(text.contains("WRONG") && text.contains("signature: planted | Shape"), "{text}");
@@ -47,7 +47,7 @@ fn a_finding_is_described_with_commands_that_parse_back() {
         let quoted = line.unwrap_or_else(|| panic!("{command} in {text}"));
         assert_eq!(quoted.trim_matches('\'').parse(), Ok(finding.case.clone()));
     }
-    assert!(matches!(triage.sort(&case, &mismatch, &features, &mut probe), Sorted::Known(0)));
+    assert!(matches!(sorter.sort(&case, &mismatch, &features, &mut probe), Sorted::Known(0)));
 }
 
 #[test]

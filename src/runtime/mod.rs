@@ -236,6 +236,9 @@ pub unsafe fn prepare_environment() {
     }
 }
 
+/// Opens the runtimes of rows.
+pub type OpenRows<'a> = &'a dyn Fn(&[Row]) -> Result<Vec<Box<dyn Runtime>>, OpenError>;
+
 /// Opens runtimes in this process. No runtime is skipped silently: the first one that cannot take part is the error.
 ///
 /// # Errors
