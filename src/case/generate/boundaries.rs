@@ -21,14 +21,14 @@ const MIN32: i64 = i32::MIN as i64;
 const MAX32: i64 = i32::MAX as i64;
 
 /// A case that was drawn.
-struct Seen {
+struct DrawnCall {
     call: Single,
     expectation: Expectation,
 }
 
-impl Seen {
-    fn new(generated: Generated) -> Option<Seen> {
-        Some(Seen { call: generated.case.single()?, expectation: generated.expectation })
+impl DrawnCall {
+    fn new(generated: Generated) -> Option<DrawnCall> {
+        Some(DrawnCall { call: generated.case.single()?, expectation: generated.expectation })
     }
 
     fn since(&self) -> u8 {
@@ -138,7 +138,7 @@ impl Seen {
 }
 
 /// A boundary: the operator, a description, and a test whether a case is at the boundary.
-type Boundary = (&'static str, &'static str, fn(&Seen) -> bool);
+type Boundary = (&'static str, &'static str, fn(&DrawnCall) -> bool);
 
 const BOUNDARIES: &[Boundary] = &[
     ("Identity", "a scalar", |s| s.is_valid() && s.rank() == 0),
@@ -409,7 +409,7 @@ const BOUNDARIES: &[Boundary] = &[
     ("GatherND", "a whole tuple", |s| s.is_valid() && s.tuple() == Some(s.rank() - s.batches()) && s.rank() > 1),
     ("GatherND", "a tuple of one", |s| s.is_valid() && s.tuple() == Some(1) && s.rank() > 1),
     ("GatherND", "a tuple that is one too long", |s| {
-        s.tuple() == s.rank().checked_sub(s.batches()).map(|most| most + 1)
+        s.tuple().is_some_and(|length| s.rank().checked_sub(s.batches()) == Some(length - 1))
     }),
     ("GatherND", "an empty tuple", |s| s.is_about(Rule::GATHER_ND_EMPTY_TUPLE)),
     ("GatherND", "one index", |s| s.is_valid() && s.rank_of("indices") == Some(1)),
@@ -477,7 +477,7 @@ const BOUNDARIES: &[Boundary] = &[
     ("Trilu", "rank 1", |s| s.is_about(Rule::TRILU_RANK) && s.rank() == 1),
 ];
 
-impl Seen {
+impl DrawnCall {
     /// The sizes of the axes in `axes`.
     fn with_axes(&self) -> impl Iterator<Item = i64> {
         self.with_sizes("axes").into_iter().map(|(_, size)| size)
@@ -585,7 +585,7 @@ fn every_boundary_of_every_operator_is_reached() {
         let own: Vec<&Boundary> = BOUNDARIES.iter().filter(|(name, ..)| *name == operator.name).collect();
         let mut reached = vec![0_u32; own.len()];
         let generator = Generator::new(vec![operator]);
-        for seen in (0..CASES).filter_map(|index| Seen::new(generator.case(SEED, index))) {
+        for seen in (0..CASES).filter_map(|index| DrawnCall::new(generator.case(SEED, index))) {
             for (count, (.., is_at)) in reached.iter_mut().zip(&own) {
                 *count += u32::from(is_at(&seen));
             }
