@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use onnx_crosscheck::finding::{Ledger, Probe};
+use onnx_crosscheck::finding::{Known, Ledger, Probe};
 use onnx_crosscheck::runtime::{self, Kind, Limits};
 
 use crate::program::crosscheck;
+
+/// How often the case of a known issue is run until it shows.
+const TRIES: u32 = 8;
 
 /// Installs a runtime, and holds its known issues against what it does.
 pub fn assert_known_issues_show(kind: &Kind) {
@@ -16,7 +19,9 @@ pub fn assert_known_issues_show(kind: &Kind) {
     let rows = runtime::select(Some(kind.name)).unwrap();
     let mut probe = Probe::new(runtime::open_apart(&rows, &limits).unwrap_or_else(|error| panic!("{error}")));
     let there = ledger.known().filter(|known| known.variant.may_show_on(&rows[0].id));
-    let (fixed, shown): (Vec<_>, Vec<_>) = there.partition(|known| known.triggers(&mut probe).is_empty());
+    // A runtime that reads memory which is not its own may crash, or take all of its time instead.
+    let mut shows = |known: &Known| (0..TRIES).any(|_| !known.triggers(&mut probe).is_empty());
+    let (shown, fixed): (Vec<_>, Vec<_>) = there.partition(&mut shows);
     assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
     assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
 }
