@@ -170,12 +170,12 @@ pub(super) struct Guess<'a> {
     /// The aspects of all cases so far. Elsewhere an aspect is named by its index in this set.
     aspects: IndexSet<Aspect>,
     /// For each runtime, the counts of each aspect.
-    experience: Vec<Vec<Seen>>,
+    experience: Vec<Vec<AspectCount>>,
 }
 
 /// How many cases with an aspect were answered, and how often the aspect prevented an answer.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct AspectCount {
     answered: u32,
     lacking: u32,
 }
@@ -265,7 +265,7 @@ impl<'a> Guess<'a> {
             self.experience.resize(runtime + 1, vec![]);
         }
         let seen = &mut self.experience[runtime];
-        seen.resize(self.aspects.len(), Seen::default());
+        seen.resize(self.aspects.len(), AspectCount::default());
         for &place in aspects.iter().flatten() {
             match outcome {
                 Outcome::Answer(_) => seen[place].answered += 1,

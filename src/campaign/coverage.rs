@@ -22,13 +22,13 @@ pub struct Coverage {
     #[serde(with = "Pairs")]
     cells: BTreeMap<Cell, Reached>,
     #[serde(with = "Pairs")]
-    rules: BTreeMap<(Option<Rule>, usize), Row>,
+    rules: BTreeMap<(Option<Rule>, usize), CellCounts>,
     /// The patterns and declarations. Each graph has at least one.
     #[serde(with = "Pairs")]
     graphs: BTreeMap<Part, Reached>,
     /// There are a thousand edges, so only their counts are kept.
     #[serde(with = "Pairs")]
-    edges: BTreeMap<Part, Row>,
+    edges: BTreeMap<Part, CellCounts>,
 }
 
 /// A part that graphs are made of.
@@ -120,17 +120,17 @@ struct Cell {
 /// The counts and samples of a cell, or of a part of graphs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Reached {
-    runtimes: Row,
+    runtimes: CellCounts,
     /// The shortest case.
     sample: String,
     /// The mismatches, each with the shortest case that shows it.
     #[serde(with = "Pairs")]
-    wrong: BTreeMap<Wrong, String>,
+    wrong: BTreeMap<MismatchKind, String>,
 }
 
 /// One kind of mismatch of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Wrong {
+struct MismatchKind {
     /// The index of the runtime.
     runtime: usize,
     discrepancies: Vec<Discrepancy>,
@@ -219,10 +219,10 @@ impl State {
 /// The counts of each runtime for some cases. They are written as bare numbers, because there are thousands of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Vec<[u64; 9]>", into = "Vec<[u64; 9]>")]
-struct Row(Vec<Counts>);
+struct CellCounts(Vec<Counts>);
 
-impl From<Vec<[u64; 9]>> for Row {
-    fn from(numbers: Vec<[u64; 9]>) -> Row {
+impl From<Vec<[u64; 9]>> for CellCounts {
+    fn from(numbers: Vec<[u64; 9]>) -> CellCounts {
         let counts = numbers.into_iter().map(
             |[agreed, refused, tolerated, unclassified, by_design, wrong, unsupported, not_run, answered]| Counts {
                 agreed,
@@ -236,12 +236,12 @@ impl From<Vec<[u64; 9]>> for Row {
                 answered,
             },
         );
-        Row(counts.collect())
+        CellCounts(counts.collect())
     }
 }
 
-impl From<Row> for Vec<[u64; 9]> {
-    fn from(row: Row) -> Vec<[u64; 9]> {
+impl From<CellCounts> for Vec<[u64; 9]> {
+    fn from(row: CellCounts) -> Vec<[u64; 9]> {
         row.0.into_iter().map(Counts::numbers).collect()
     }
 }
@@ -317,8 +317,8 @@ impl Coverage {
         examination: &Examination,
     ) {
         let case = &generated.case;
-        let runtimes = || Row(vec![Counts::default(); by_design.len()]);
-        let count = |row: &mut Row| {
+        let runtimes = || CellCounts(vec![Counts::default(); by_design.len()]);
+        let count = |row: &mut CellCounts| {
             for (index, counts) in row.0.iter_mut().enumerate() {
                 let outcome = &examination.executions[index].outcome;
                 counts.count(&examination.judgements[index], outcome, by_design[index]);
@@ -334,9 +334,11 @@ impl Coverage {
         for wiring in wirings {
             count(self.rules.entry((generated.expectation.rule(), wiring)).or_insert_with(runtimes));
         }
-        let wrong: Vec<Wrong> = (0..)
+        let wrong: Vec<MismatchKind> = (0..)
             .zip(faults)
-            .flat_map(|(runtime, faults)| faults.iter().map(move |(fault, known)| Wrong::new(runtime, fault, *known)))
+            .flat_map(|(runtime, faults)| {
+                faults.iter().map(move |(fault, known)| MismatchKind::new(runtime, fault, *known))
+            })
             .collect();
         let new = || Reached { runtimes: runtimes(), sample: case.to_string(), wrong: BTreeMap::new() };
         let mut text = Text { case, exceeds: 0 };
@@ -447,7 +449,7 @@ impl Reached {
     }
 
     fn report(&self, known: &[String]) -> Vec<WrongReport> {
-        let report = |(wrong, case): (&Wrong, &String)| WrongReport {
+        let report = |(wrong, case): (&MismatchKind, &String)| WrongReport {
             runtime: wrong.runtime,
             severity: wrong.discrepancies.first().map_or(Severity::Lenient, |found| found.severity()),
             what: sentences(&wrong.discrepancies),
@@ -458,14 +460,14 @@ impl Reached {
     }
 }
 
-impl Wrong {
-    fn new(runtime: usize, fault: &Fault, known: Option<usize>) -> Wrong {
-        Wrong { runtime, discrepancies: fault.mismatch.discrepancies.clone(), known }
+impl MismatchKind {
+    fn new(runtime: usize, fault: &Fault, known: Option<usize>) -> MismatchKind {
+        MismatchKind { runtime, discrepancies: fault.mismatch.discrepancies.clone(), known }
     }
 }
 
-impl Row {
-    fn add(&mut self, other: &Row) {
+impl CellCounts {
+    fn add(&mut self, other: &CellCounts) {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| mine.add(*theirs));
     }
 }
@@ -756,7 +758,7 @@ mod tests {
 
     #[test]
     fn counts_are_read_as_they_are_written() {
-        let counts = Row::from(vec![[1, 2, 3, 4, 5, 6, 7, 8, 9]]);
+        let counts = CellCounts::from(vec![[1, 2, 3, 4, 5, 6, 7, 8, 9]]);
         assert_eq!(Vec::from(counts.clone()), [[1, 2, 3, 4, 5, 6, 7, 8, 9]]);
         let mut sum = counts.clone();
         sum.add(&counts);

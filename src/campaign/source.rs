@@ -35,7 +35,7 @@ pub struct Stream {
 }
 
 /// The part of a row whose cases may have the same model, as far as it was drawn.
-struct Row {
+struct RowPart {
     first: u64,
     next: u64,
     open: Option<Generated>,
@@ -70,7 +70,7 @@ impl Stream {
     }
 
     /// Draws a case of the generator. `row` keeps the last row that was drawn.
-    fn drawn(&self, index: u64, row: &mut Row) -> Generated {
+    fn drawn(&self, index: u64, row: &mut RowPart) -> Generated {
         let graphs = self.nodes.of_graphs().filter(|_| !self.nodes.has_one() || index / self.row % 2 == 1);
         let draw = |index: u64| match &graphs {
             Some(nodes) => self.generator.graph_case(self.seed, index, nodes.clone()),
@@ -82,7 +82,7 @@ impl Stream {
             return draw(index);
         }
         if row.first != first || row.next > index {
-            *row = Row { first, next: first, open: None };
+            *row = RowPart { first, next: first, open: None };
         }
         loop {
             if let Some(open) = &row.open {
@@ -104,7 +104,7 @@ impl Stream {
 
 impl Source for Stream {
     fn cases(&self, indices: &[u64]) -> Vec<Generated> {
-        let mut row = Row { first: 0, next: u64::MAX, open: None };
+        let mut row = RowPart { first: 0, next: u64::MAX, open: None };
         // A row begins with case 0 of the seed. The rest of the row in which the catalogue ends is filled with the last cases
         // of the seed.
         let listed = self.first_drawn();

@@ -387,8 +387,8 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
 
 #[test]
 fn what_asks_for_more_elements_than_are_judged_is_left_out() {
-    struct Given(Vec<Case>);
-    impl Source for Given {
+    struct Listed(Vec<Case>);
+    impl Source for Listed {
         fn cases(&self, indices: &[u64]) -> Vec<Generated> {
             let case = |&index: &u64| self.0.get(usize::try_from(index).ok()?).cloned();
             indices.iter().map_while(case).map(Generated::given).collect()
@@ -403,7 +403,7 @@ fn what_asks_for_more_elements_than_are_judged_is_left_out() {
         "Expand@26 float[1] int64[1]{4194304}",
         "Expand@26 float[1] int64[1]{2}",
     ];
-    let source = Given(lines.map(|line| line.parse().unwrap()).to_vec());
+    let source = Listed(lines.map(|line| line.parse().unwrap()).to_vec());
     let log = Arc::new(Mutex::new(BTreeMap::new()));
     let open = || {
         let right = planted::without_faults()?;

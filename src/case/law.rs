@@ -26,7 +26,7 @@ pub struct Law {
     /// The operators whose calls the law starts from.
     pub of: &'static [&'static Operator],
     /// Both sides, each a list of outputs; `None` if the law does not hold for the call, or cannot be written for it.
-    sides: fn(&Given) -> Option<Sides>,
+    sides: fn(&StartCall) -> Option<Sides>,
 }
 
 /// The outputs of both sides of a law.
@@ -59,7 +59,7 @@ impl Law {
         if !is_valid {
             return None;
         }
-        let given = Given { call: &single };
+        let given = StartCall { call: &single };
         let (left, right) = (self.sides)(&given)?;
         let side = |outputs: Vec<Term>| {
             let case = given.graph(outputs)?;
@@ -187,11 +187,11 @@ impl From<Term> for Parameter {
 }
 
 /// The valid call that a law starts from.
-struct Given<'a> {
+struct StartCall<'a> {
     call: &'a Single,
 }
 
-impl Given<'_> {
+impl StartCall<'_> {
     /// The data.
     fn x(&self) -> Option<Term> {
         self.call.data().cloned().map(Term::Source)

@@ -66,7 +66,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     })?;
     let oldest = &releases[0];
     if !is_text {
-        let behaviour = |seen: &Seen| json!({ "by_configuration": seen.by_configuration, "is_wrong": seen.shows });
+        let behaviour =
+            |seen: &CaseResult| json!({ "by_configuration": seen.by_configuration, "is_wrong": seen.shows });
         let releases = match &found {
             Bisection::Same(seen) => json!({ (oldest): behaviour(seen), (newest): behaviour(seen) }),
             Bisection::Changed(change) => {
@@ -132,7 +133,7 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
 
 /// The result of the case in one release.
 #[derive(Clone, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct CaseResult {
     outcomes: Vec<Outcome>,
     /// By configuration: the verdict on the runtime, and what it did.
     by_configuration: BTreeMap<String, String>,
@@ -140,7 +141,7 @@ pub(super) struct Seen {
     pub shows: bool,
 }
 
-impl Seen {
+impl CaseResult {
     /// A line for each configuration.
     pub fn text(&self) -> String {
         let lines = self.by_configuration.iter().map(|(name, did)| format!("    {name:10} {did}\n"));
@@ -148,7 +149,7 @@ impl Seen {
     }
 }
 
-pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> Seen {
+pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn Runtime>>) -> CaseResult {
     let ids = runtime::ids(&runtimes);
     let generated = Generated::given(case.clone());
     let examination = examine(&generated, &mut runtimes, &ids);
@@ -163,7 +164,7 @@ pub(super) fn look(case: &Case, known: Option<Known>, mut runtimes: Vec<Box<dyn 
         }
         None => examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))),
     };
-    Seen {
+    CaseResult {
         outcomes: examination.executions.into_iter().map(|execution| execution.outcome).collect(),
         by_configuration,
         shows,

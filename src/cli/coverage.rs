@@ -129,26 +129,26 @@ struct View<'a> {
 
 /// The counts of a cell, of a rule in a wiring, or of a part of graphs.
 #[derive(Clone, Copy, Debug)]
-struct Entry<'a> {
+struct SubjectCounts<'a> {
     counts: &'a [Counts],
     subject: Subject,
 }
 
-impl<'a> From<&'a CellReport> for Entry<'a> {
-    fn from(cell: &'a CellReport) -> Entry<'a> {
-        Entry { counts: &cell.runtimes, subject: Subject::Answers }
+impl<'a> From<&'a CellReport> for SubjectCounts<'a> {
+    fn from(cell: &'a CellReport) -> SubjectCounts<'a> {
+        SubjectCounts { counts: &cell.runtimes, subject: Subject::Answers }
     }
 }
 
-impl<'a> From<&'a RuleReport> for Entry<'a> {
-    fn from(rule: &'a RuleReport) -> Entry<'a> {
-        Entry { counts: &rule.runtimes, subject: rule.subject() }
+impl<'a> From<&'a RuleReport> for SubjectCounts<'a> {
+    fn from(rule: &'a RuleReport) -> SubjectCounts<'a> {
+        SubjectCounts { counts: &rule.runtimes, subject: rule.subject() }
     }
 }
 
-impl<'a> From<&'a GraphReport> for Entry<'a> {
-    fn from(part: &'a GraphReport) -> Entry<'a> {
-        Entry { counts: &part.runtimes, subject: Subject::Answers }
+impl<'a> From<&'a GraphReport> for SubjectCounts<'a> {
+    fn from(part: &'a GraphReport) -> SubjectCounts<'a> {
+        SubjectCounts { counts: &part.runtimes, subject: Subject::Answers }
     }
 }
 
@@ -166,14 +166,14 @@ impl View<'_> {
         }
     }
 
-    fn state<'a>(self, entry: impl Into<Entry<'a>>) -> State {
-        let Entry { counts, subject } = entry.into();
+    fn state<'a>(self, entry: impl Into<SubjectCounts<'a>>) -> State {
+        let SubjectCounts { counts, subject } = entry.into();
         self.report.state(self.runtime, counts, subject)
     }
 
     /// The number beside the sign: the cases of one runtime, or how many of the runtimes under test agreed.
-    fn number<'a>(self, entry: impl Into<Entry<'a>>) -> String {
-        let entry @ Entry { counts, subject } = entry.into();
+    fn number<'a>(self, entry: impl Into<SubjectCounts<'a>>) -> String {
+        let entry @ SubjectCounts { counts, subject } = entry.into();
         match (self.state(entry), self.runtime) {
             (State::NotReached, _) => String::new(),
             (_, Some(place)) => counts[place].total().to_string(),
@@ -186,13 +186,13 @@ impl View<'_> {
         }
     }
 
-    fn text<'a>(self, entry: impl Into<Entry<'a>>) -> String {
+    fn text<'a>(self, entry: impl Into<SubjectCounts<'a>>) -> String {
         let entry = entry.into();
         format!("{} {}", look(self.state(entry)).sign, self.number(entry)).trim().to_owned()
     }
 
     /// How many of the entries are in each state.
-    fn totals<'a>(self, entries: impl Iterator<Item = Entry<'a>>) -> Vec<usize> {
+    fn totals<'a>(self, entries: impl Iterator<Item = SubjectCounts<'a>>) -> Vec<usize> {
         let mut totals = vec![0; State::ALL.len()];
         for entry in entries {
             let state = self.state(entry);
@@ -274,7 +274,8 @@ fn write_summary(view: View, to: &mut impl Write) -> io::Result<()> {
     let looks = State::ALL.map(look);
     let mut totals = table(["cells"].into_iter().chain(looks.iter().map(|look| look.name)));
     for row in View::all(report) {
-        let numbers = row.totals(report.cells.iter().map(Entry::from)).into_iter().map(|number| number.to_string());
+        let numbers =
+            row.totals(report.cells.iter().map(SubjectCounts::from)).into_iter().map(|number| number.to_string());
         totals.add_row([row.name()].into_iter().chain(numbers));
     }
     align_right(&mut totals, 1);
@@ -306,7 +307,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     environment.add_template("coverage.html", include_str!("coverage.html"))?;
     let views: Vec<View> = View::all(report).collect();
     let mut entries = Vec::new();
-    let mut add = |name: String, entry: Entry, more: serde_json::Value| {
+    let mut add = |name: String, entry: SubjectCounts, more: serde_json::Value| {
         let shown = |view: &View| (look(view.state(entry)).class, view.text(entry));
         let shown: Vec<(&str, String)> = views.iter().map(shown).collect();
         let counts: Vec<[u64; 9]> = entry.counts.iter().map(|counts| counts.numbers()).collect();
@@ -325,7 +326,7 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
                 let cell = by_name.get(&(operator.name, version.since, element_type.name()));
                 cells.push(cell.map(|&cell| {
                     let more = serde_json::json!({ "sample": cell.sample, "wrong": cell.wrong });
-                    add(cell.name(), Entry::from(cell), more)
+                    add(cell.name(), SubjectCounts::from(cell), more)
                 }));
             }
             rows.push(serde_json::json!({ "name": element_type.name(), "cells": cells }));
@@ -337,14 +338,14 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     for row in report.rules.chunk_by(|a, b| a.rule == b.rule) {
         let sentence = Rule::all().find(|rule| rule.id() == row[0].rule).map(|rule| rule.text().sentence);
         let more = serde_json::json!({ "rule": sentence });
-        let cells: Vec<_> = row.iter().map(|rule| add(rule.name(), Entry::from(rule), more.clone())).collect();
+        let cells: Vec<_> = row.iter().map(|rule| add(rule.name(), SubjectCounts::from(rule), more.clone())).collect();
         rules.push(serde_json::json!({ "name": row[0].rule, "sentence": sentence, "cells": cells }));
     }
     let mut parts = Vec::new();
     for part in report.graphs.iter().filter(|part| !part.is_edge()) {
         let pattern = PATTERNS.iter().find(|pattern| pattern.id == part.name).map(|pattern| pattern.text);
         let more = serde_json::json!({ "pattern": pattern, "sample": part.sample, "wrong": part.wrong });
-        let cell = add(part.name.clone(), Entry::from(part), more);
+        let cell = add(part.name.clone(), SubjectCounts::from(part), more);
         parts.push(serde_json::json!({ "name": part.name, "cell": cell }));
     }
     let edges = report.graphs.iter().filter(|part| part.is_edge());
@@ -354,11 +355,11 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for giver in givers {
         let edge = |taker: &&str| edges.get(&(giver, *taker)).copied();
-        let mut shown = |edge: &GraphReport| add(edge.name.clone(), Entry::from(edge), serde_json::json!({}));
+        let mut shown = |edge: &GraphReport| add(edge.name.clone(), SubjectCounts::from(edge), serde_json::json!({}));
         let cells: Vec<_> = takers.iter().map(|taker| edge(taker).map(&mut shown)).collect();
         rows.push(serde_json::json!({ "name": giver, "cells": cells }));
     }
-    let totals = |entries: Vec<Entry>| -> Vec<(String, Vec<usize>)> {
+    let totals = |entries: Vec<SubjectCounts>| -> Vec<(String, Vec<usize>)> {
         views.iter().map(|view| (view.name(), view.totals(entries.iter().copied()))).collect()
     };
     let looks = State::ALL.map(look);
@@ -370,14 +371,14 @@ fn page(report: &CoverageReport) -> anyhow::Result<String> {
         "data": data,
         "states": looks,
         "runtimes": runtimes,
-        "cell_totals": totals(report.cells.iter().map(Entry::from).collect()),
-        "rule_totals": totals(report.rules.iter().map(Entry::from).collect()),
+        "cell_totals": totals(report.cells.iter().map(SubjectCounts::from).collect()),
+        "rule_totals": totals(report.rules.iter().map(SubjectCounts::from).collect()),
         "reached": report.cells.iter().filter(|cell| cell.cases() > 0).count(),
         "cells": report.cells.len(),
         "operators": operators,
         "wirings": Wiring::ALL.map(|wiring| wiring.to_string()),
         "rules": rules,
-        "graph_totals": totals(report.graphs.iter().map(Entry::from).collect()),
+        "graph_totals": totals(report.graphs.iter().map(SubjectCounts::from).collect()),
         "parts": parts,
         "takers": takers,
         "edges": rows,
@@ -464,10 +465,10 @@ mod tests {
     fn totals_count_every_cell_once() {
         let report = mixed();
         for view in View::all(&report) {
-            let totals = view.totals(report.cells.iter().map(Entry::from));
+            let totals = view.totals(report.cells.iter().map(SubjectCounts::from));
             assert_eq!(totals.iter().sum::<usize>(), report.cells.len());
         }
-        let totals = View { report: &report, runtime: None }.totals(report.cells.iter().map(Entry::from));
+        let totals = View { report: &report, runtime: None }.totals(report.cells.iter().map(SubjectCounts::from));
         let of = |state| totals[State::ALL.iter().position(|&s| s == state).unwrap()];
         assert_eq!([State::Agreed, State::Wrong, State::UnsupportedByAll, State::NotRun].map(of), [1; 4]);
         assert_eq!(of(State::NotReached), report.cells.len() - 4);

@@ -85,7 +85,7 @@ const RUNS: usize = 3;
 const LARGE: u64 = 256 << 20;
 
 /// The result of one runtime on a model with one set of inputs.
-struct Seen {
+struct ModelResult {
     /// The first execution with an answer, or else the first failure.
     execution: Execution,
     /// The first execution without an answer, if another one gave an answer.
@@ -98,7 +98,7 @@ struct Seen {
     memory: Option<u64>,
 }
 
-impl Seen {
+impl ModelResult {
     /// Whether all runs gave close answers, or none gave an answer.
     fn is_steady(&self) -> bool {
         self.failure.is_none() && self.spread.is_close
@@ -114,7 +114,7 @@ impl Seen {
 struct Trial {
     sizes: Sizes,
     feeds: Feeds,
-    seen: Vec<Seen>,
+    seen: Vec<ModelResult>,
     agreement: Agreement,
     doubts: Vec<Doubt>,
 }
@@ -153,7 +153,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let worked_on = worked_on(&runtimes.ids, &trials);
     let is_unsteady = text::unsteady(&runtimes.ids, &trials, &mut out)?;
     if worked_on.is_empty() {
-        let answered = |seen: &Seen| matches!(seen.execution.outcome, Outcome::Answer(_));
+        let answered = |seen: &ModelResult| matches!(seen.execution.outcome, Outcome::Answer(_));
         if !trials.iter().flat_map(|trial| &trial.seen).any(answered) {
             let hint = "if that is for what it is fed, give its inputs with --feed, or its dims with --dim";
             anyhow::bail!("no runtime runs this model{}: {hint}", text::own_operators(&network));
@@ -319,7 +319,7 @@ fn trials(
     let depths = depths(&Graph::new(network));
     let mut trials: Vec<Trial> = Vec::new();
     for (sizes, feeds) in chosen {
-        let mut seen: Vec<Seen> = Vec::new();
+        let mut seen: Vec<ModelResult> = Vec::new();
         let count = runtimes.ids.len();
         for place in 0..count {
             show(format!("{} ({} of {count}) {sizes}", runtimes.ids[place], place + 1));
@@ -410,7 +410,13 @@ fn given_sizes(arguments: &Arguments, sizes: &Sizes) -> bool {
 
 /// Loads the model twice, and runs it several times. If a runtime lacks something, or exceeds its time or memory, the model is
 /// not loaded again.
-fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[usize], relative: Option<f64>) -> Seen {
+fn look(
+    runtime: &mut dyn Runtime,
+    network: &Network,
+    feeds: &Feeds,
+    depths: &[usize],
+    relative: Option<f64>,
+) -> ModelResult {
     let mut all = executions(runtime, &job(network.untouched(), feeds, RUNS));
     let is_answer = |execution: &Execution| matches!(execution.outcome, Outcome::Answer(_));
     let mut time = None;
@@ -428,7 +434,7 @@ fn look(runtime: &mut dyn Runtime, network: &Network, feeds: &Feeds, depths: &[u
         Some(answer) => (answer, failure),
         None => (failure.unwrap_or_else(no_answer), None),
     };
-    Seen { execution, failure, spread, time, memory: runtime.peak_memory() }
+    ModelResult { execution, failure, spread, time, memory: runtime.peak_memory() }
 }
 
 /// The sign of the fault to search for.

@@ -45,14 +45,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 #[derive(Serialize)]
 struct Table {
     /// The runtimes that take part unless others are named.
-    runtimes: Vec<Entry>,
+    runtimes: Vec<ListedRuntime>,
     /// The runtimes that take part only if they are named.
-    named: Vec<Entry>,
+    named: Vec<ListedRuntime>,
     other_releases: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct ListedRuntime {
     runtime: String,
     kind: String,
     /// Empty if it is not known.
@@ -64,7 +64,7 @@ impl Table {
     fn new() -> anyhow::Result<Table> {
         let entry = |row: Row| {
             let (version, state) = state(&row)?;
-            Ok(Entry { runtime: row.id.to_string(), kind: row.kind, version, state })
+            Ok(ListedRuntime { runtime: row.id.to_string(), kind: row.kind, version, state })
         };
         Ok(Table {
             runtimes: rows()?.into_iter().map(entry).collect::<anyhow::Result<_>>()?,
@@ -75,12 +75,12 @@ impl Table {
 
     fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let mut shown = table(["runtime", "kind", "version", "state"]);
-        for Entry { runtime, kind, version, state } in &self.runtimes {
+        for ListedRuntime { runtime, kind, version, state } in &self.runtimes {
             shown.add_row([runtime, kind, version, state]);
         }
         writeln!(to, "{}", shown.trim_fmt())?;
         let mut shown = table(["runtime", "version", "state"]);
-        for Entry { runtime, version, state, .. } in &self.named {
+        for ListedRuntime { runtime, version, state, .. } in &self.named {
             shown.add_row([runtime, version, state]);
         }
         writeln!(to, "\nThese take part where they are named:\n{}", shown.trim_fmt())?;

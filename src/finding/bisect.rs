@@ -2,7 +2,7 @@
 
 /// Two neighbouring releases that differ in something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change<T> {
+pub struct ReleaseChange<T> {
     /// The last release before the change, and the result of `look` in it.
     pub before: (String, T),
     /// The first release with the change, and the result of `look` in it.
@@ -14,7 +14,7 @@ pub struct Change<T> {
 pub enum Bisection<T> {
     /// The first release and the last do not differ.
     Same(T),
-    Changed(Change<T>),
+    Changed(ReleaseChange<T>),
 }
 
 /// Searches releases, the oldest first, for a change in the result of `look`. If there are several changes, it finds one of them.
@@ -45,7 +45,7 @@ pub fn bisect<T: Clone + PartialEq, E>(
         }
     }
     let named = |place: usize, seen| (releases[place].clone(), seen);
-    Ok(Bisection::Changed(Change { before: named(low, before), after: named(high, after) }))
+    Ok(Bisection::Changed(ReleaseChange { before: named(low, before), after: named(high, after) }))
 }
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
                 looks += 1;
                 Ok::<_, ()>(release.parse::<u32>().unwrap() >= first)
             });
-            let change = Change { before: ((first - 1).to_string(), false), after: (first.to_string(), true) };
+            let change = ReleaseChange { before: ((first - 1).to_string(), false), after: (first.to_string(), true) };
             assert_eq!(found, Ok(Bisection::Changed(change)));
             assert!(looks <= 9, "{looks} looks");
         }

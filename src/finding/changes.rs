@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::report::{Report, Seen, code};
+use super::report::{Report, ResultInWords, code};
 use super::{Cause, Change, Comparison, Drift, DriftKind, Ledger};
 use crate::operator::GRAPH;
 use crate::runtime::{Gap, Runtime, Stop};
@@ -61,7 +61,7 @@ enum Length {
 }
 
 /// A change, and the results of both releases for its case.
-struct Entry<'a> {
+struct ShownChange<'a> {
     change: &'a Change,
     drift: &'a Drift,
     look: Look,
@@ -80,9 +80,9 @@ pub fn page(
     let mut entry = |(change, drift): (&'_ Change, &'_ Drift)| {
         (!stop.is_asked()).then(|| Look::new(change, drift, about, ledger, &mut runtimes))
     };
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<ShownChange> = Vec::new();
     for (change, drift) in comparison.roots() {
-        entries.extend(entry((change, drift)).map(|look| Entry { change, drift, look }));
+        entries.extend(entry((change, drift)).map(|look| ShownChange { change, drift, look }));
     }
     let sections = SECTIONS.map(|(section, length)| {
         let own = entries.iter().filter(|entry| entry.section() == section).collect::<Vec<_>>();
@@ -98,7 +98,7 @@ pub fn page(
             Length::Full => {
                 for together in by_issue(own) {
                     text += &heading(&together);
-                    for Entry { change, drift, look } in together {
+                    for ShownChange { change, drift, look } in together {
                         text += &look.table(drift, about);
                         for (_, with_it) in comparison.with_fix(change) {
                             let _ = writeln!(text, "The same change shows in {}.\n", case(with_it));
@@ -169,7 +169,7 @@ Made by onnx-crosscheck {version}.
 struct Look {
     report: Report,
     /// In the configuration in which the change shows.
-    seen: [Option<Seen>; 2],
+    seen: [Option<ResultInWords>; 2],
     /// The known issues that explain the mismatches of either release.
     known: Vec<Cause>,
     /// Whether known issues explain the mismatch of the newer release, and the older release has all of them.
@@ -217,7 +217,7 @@ impl Look {
     }
 }
 
-impl Entry<'_> {
+impl ShownChange<'_> {
     fn section(&self) -> Section {
         match self.change.kind {
             DriftKind::Broken | DriftKind::AddedWrong if self.look.is_old => Section::Old,
@@ -247,10 +247,11 @@ impl Entry<'_> {
 }
 
 /// Puts changes that the same known issues explain together, in the order of the first change of each group.
-fn by_issue<'a, 'b>(entries: &[&'b Entry<'a>]) -> Vec<Vec<&'b Entry<'a>>> {
-    let mut all: Vec<Vec<&Entry>> = Vec::new();
+fn by_issue<'a, 'b>(entries: &[&'b ShownChange<'a>]) -> Vec<Vec<&'b ShownChange<'a>>> {
+    let mut all: Vec<Vec<&ShownChange>> = Vec::new();
     for entry in entries {
-        let same = |other: &&mut Vec<&Entry>| !entry.look.known.is_empty() && other[0].look.known == entry.look.known;
+        let same =
+            |other: &&mut Vec<&ShownChange>| !entry.look.known.is_empty() && other[0].look.known == entry.look.known;
         match all.iter_mut().find(same) {
             Some(together) => together.push(entry),
             None => all.push(vec![entry]),
@@ -260,7 +261,7 @@ fn by_issue<'a, 'b>(entries: &[&'b Entry<'a>]) -> Vec<Vec<&'b Entry<'a>>> {
 }
 
 /// The heading above the changes that the same known issues explain, or above one change.
-fn heading(entries: &[&Entry]) -> String {
+fn heading(entries: &[&ShownChange]) -> String {
     let known = &entries[0].look.known;
     if known.is_empty() {
         return format!("### {}\n\n", entries[0].drift.case.operator_versions());
@@ -275,15 +276,15 @@ fn heading(entries: &[&Entry]) -> String {
 
 /// Puts changes with the same words together. A change for which `with_case` is false is listed by opset and operator, without its
 /// case.
-fn grouped(entries: &[&Entry], about: &About, with_case: impl Fn(&Entry) -> bool) -> String {
+fn grouped(entries: &[&ShownChange], about: &About, with_case: impl Fn(&ShownChange) -> bool) -> String {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for Entry { change, drift, .. } in entries.iter().filter(|entry| with_case(entry)) {
+    for ShownChange { change, drift, .. } in entries.iter().filter(|entry| with_case(entry)) {
         let [before, after] = about.versions;
         let now = change.after.as_ref().map(|now| format!(", and {after} {}", now.in_words()));
         let words = format!("{before} {}{}", change.before_in_words(), now.unwrap_or_default());
         groups.entry(words).or_default().push(case(drift));
     }
-    for Entry { change, drift, .. } in entries.iter().filter(|entry| !with_case(entry)) {
+    for ShownChange { change, drift, .. } in entries.iter().filter(|entry| !with_case(entry)) {
         let members = groups.entry(format!("opset {}", drift.case.opset)).or_default();
         members.extend((change.operator != GRAPH).then(|| change.operator.to_owned()));
     }
@@ -292,7 +293,7 @@ fn grouped(entries: &[&Entry], about: &About, with_case: impl Fn(&Entry) -> bool
 }
 
 /// The operators that changes are about, each once.
-fn operators(entries: &[&Entry]) -> String {
+fn operators(entries: &[&ShownChange]) -> String {
     let names: BTreeSet<&str> = entries
         .iter()
         .flat_map(|entry| {
@@ -323,7 +324,7 @@ fn extent(drift: &Drift, configurations: &[&str]) -> String {
     let places = drift.configurations.iter().map(|&place| code(configurations[place])).collect::<Vec<_>>();
     let places =
         if places.len() == configurations.len() { "every configuration".to_owned() } else { places.join(", ") };
-    format!("Seen {} time{}{types}, in {places}.", drift.count, if drift.count == 1 { "" } else { "s" })
+    format!("ResultInWords {} time{}{types}, in {places}.", drift.count, if drift.count == 1 { "" } else { "s" })
 }
 
 /// A text in a table.

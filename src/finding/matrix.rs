@@ -104,7 +104,7 @@ impl Column {
 
 /// A cell of the coverage, or a pattern or declaration of graphs, with the results of each configuration of each release.
 #[derive(Clone, Debug, Serialize)]
-struct Entry {
+struct MatrixEntry {
     /// Such as `Reshape-14 float`.
     name: String,
     /// The description of a pattern.
@@ -114,7 +114,7 @@ struct Entry {
     #[serde(serialize_with = "numbers")]
     counts: Vec<Counts>,
     sample: Option<String>,
-    wrong: Vec<Wrong>,
+    wrong: Vec<WrongCell>,
 }
 
 fn numbers<S: serde::Serializer>(counts: &[Counts], to: S) -> Result<S::Ok, S::Error> {
@@ -123,7 +123,7 @@ fn numbers<S: serde::Serializer>(counts: &[Counts], to: S) -> Result<S::Ok, S::E
 
 /// A mismatch of one configuration of a release, in an entry.
 #[derive(Clone, Debug, Serialize)]
-struct Wrong {
+struct WrongCell {
     /// The place of the configuration.
     row: usize,
     severity: Severity,
@@ -162,11 +162,11 @@ struct Finding {
 struct Changes {
     /// The earlier release or campaign.
     since: String,
-    changes: Vec<Change>,
+    changes: Vec<CellChange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Change {
+struct CellChange {
     kind: ChangeKind,
     /// The place of the release.
     column: usize,
@@ -206,9 +206,9 @@ struct Matrix {
     rows: Vec<RuntimeId>,
     columns: Vec<Column>,
     /// By operator, version and element type.
-    cells: IndexMap<(String, u8, String), Entry>,
+    cells: IndexMap<(String, u8, String), MatrixEntry>,
     /// Patterns and declarations, by kind and name.
-    parts: IndexMap<(String, String), Entry>,
+    parts: IndexMap<(String, String), MatrixEntry>,
 }
 
 /// The totals of a release.
@@ -299,12 +299,12 @@ impl Matrix {
         let count = self.rows.len();
         for cell in &coverage.cells {
             let key = (cell.operator.clone(), cell.version, cell.element_type.clone());
-            let entry = self.cells.entry(key).or_insert_with(|| Entry::new(cell.name(), count));
+            let entry = self.cells.entry(key).or_insert_with(|| MatrixEntry::new(cell.name(), count));
             entry.add(&places, &cell.runtimes, cell.sample.as_ref(), &cell.wrong);
         }
         for part in coverage.graphs.iter().filter(|part| !part.is_edge()) {
             let key = (part.kind.clone(), part.name.clone());
-            let entry = self.parts.entry(key).or_insert_with(|| Entry::new(part.name.clone(), count));
+            let entry = self.parts.entry(key).or_insert_with(|| MatrixEntry::new(part.name.clone(), count));
             entry.add(&places, &part.runtimes, part.sample.as_ref(), &part.wrong);
         }
     }
@@ -315,11 +315,11 @@ impl Matrix {
     }
 
     /// The status of each release in an entry.
-    fn statuses(&self, entry: &Entry) -> Vec<Status> {
+    fn statuses(&self, entry: &MatrixEntry) -> Vec<Status> {
         (0..self.columns.len()).map(|place| self.status(entry, place)).collect()
     }
 
-    fn status(&self, entry: &Entry, column: usize) -> Status {
+    fn status(&self, entry: &MatrixEntry, column: usize) -> Status {
         Status::of_all(self.columns[column].rows.iter().map(|&row| Status::of(entry.counts[row])))
     }
 
@@ -390,7 +390,7 @@ impl Matrix {
         all
     }
 
-    fn entry(&self, key: &Key) -> Option<&Entry> {
+    fn entry(&self, key: &Key) -> Option<&MatrixEntry> {
         match key {
             Key::Cell(key) => self.cells.get(*key),
             Key::Part(key) => self.parts.get(*key),
@@ -398,7 +398,7 @@ impl Matrix {
     }
 
     /// The changes in a release, sorted, with the types of each operator version together.
-    fn changes_of(&self, column: usize, before: &dyn Fn(&Key) -> Option<Status>) -> Vec<Change> {
+    fn changes_of(&self, column: usize, before: &dyn Fn(&Key) -> Option<Status>) -> Vec<CellChange> {
         let keys = self.cells.keys().map(Key::Cell).chain(self.parts.keys().map(Key::Part));
         let mut together: BTreeMap<(ChangeKind, String), Vec<String>> = BTreeMap::new();
         for key in keys {
@@ -409,7 +409,7 @@ impl Matrix {
                 types.push(element_type.clone());
             }
         }
-        together.into_iter().map(|((kind, of), types)| Change { kind, column, of, types }).collect()
+        together.into_iter().map(|((kind, of), types)| CellChange { kind, column, of, types }).collect()
     }
 }
 
@@ -429,10 +429,10 @@ impl Key<'_> {
     }
 }
 
-impl Entry {
-    fn new(name: String, rows: usize) -> Entry {
+impl MatrixEntry {
+    fn new(name: String, rows: usize) -> MatrixEntry {
         let text = PATTERNS.iter().find(|pattern| pattern.id == name).map(|pattern| pattern.text);
-        Entry { name, text, counts: vec![Counts::default(); rows], sample: None, wrong: vec![] }
+        MatrixEntry { name, text, counts: vec![Counts::default(); rows], sample: None, wrong: vec![] }
     }
 
     fn add(&mut self, places: &[Option<usize>], counts: &[Counts], sample: Option<&String>, wrong: &[WrongReport]) {
@@ -445,7 +445,7 @@ impl Entry {
         if let Some(case) = sample.filter(is_shorter) {
             self.sample = Some(case.clone());
         }
-        self.wrong.extend(wrong.iter().filter_map(|wrong| Wrong::new(wrong, places)));
+        self.wrong.extend(wrong.iter().filter_map(|wrong| WrongCell::new(wrong, places)));
         // Of equal mismatches, the one with the shortest case comes first and is kept.
         self.wrong.sort_by_key(|wrong| {
             (wrong.severity, wrong.row, wrong.what.clone(), wrong.known.clone(), wrong.case.len())
@@ -454,10 +454,10 @@ impl Entry {
     }
 }
 
-impl Wrong {
-    fn new(report: &WrongReport, places: &[Option<usize>]) -> Option<Wrong> {
+impl WrongCell {
+    fn new(report: &WrongReport, places: &[Option<usize>]) -> Option<WrongCell> {
         let WrongReport { runtime, severity, what, known, case } = report.clone();
-        Some(Wrong { row: places[runtime]?, severity, what, case, finding: None, known })
+        Some(WrongCell { row: places[runtime]?, severity, what, case, finding: None, known })
     }
 }
 
@@ -484,7 +484,7 @@ impl Finding {
     }
 
     /// The finding of an issue that the campaign knew and this ledger does not have.
-    fn unknown(id: &str, wrong: &Wrong, rows: &[RuntimeId]) -> Finding {
+    fn unknown(id: &str, wrong: &WrongCell, rows: &[RuntimeId]) -> Finding {
         Finding {
             id: id.to_owned(),
             runtime: rows[wrong.row].name.clone(),

@@ -205,7 +205,7 @@ impl Report {
 
 /// The result of a runtime for a case, and the judgement on it, in words.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct ResultInWords {
     /// `agrees`, `tolerated`, `unsupported`, `wrong` or `by design`.
     pub kind: &'static str,
     /// The outputs, or the failure with the message of the runtime, as Markdown.
@@ -232,7 +232,7 @@ impl Report {
     }
 
     /// The result of the runtime at a place.
-    pub(super) fn seen(&self, place: usize) -> Option<Seen> {
+    pub(super) fn seen(&self, place: usize) -> Option<ResultInWords> {
         let judgement = self.judgements.get(place)?;
         let class = self.classes.iter().find(|class| class.runtimes.contains(&judgement.runtime))?;
         let result = match (class.kind, class.stage) {
@@ -249,7 +249,7 @@ impl Report {
             "unsupported" => format!("not supported: {}", judgement.sentence),
             _ => format!("**wrong**: {}", judgement.sentence),
         };
-        Some(Seen { kind: judgement.kind, result, opinion, known_as: judgement.known_as.clone() })
+        Some(ResultInWords { kind: judgement.kind, result, opinion, known_as: judgement.known_as.clone() })
     }
 }
 

@@ -109,12 +109,12 @@ fn number(value: impl Hash) -> u64 {
 
 /// The distinct results that a run has seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Reactions {
     pub(super) outcomes: HashSet<u64>,
     pub(super) cells: HashSet<u64>,
 }
 
-impl Seen {
+impl Reactions {
     pub(super) fn add(&mut self, observation: &Observation) {
         self.outcomes.insert(observation.outcomes);
         self.cells.insert(observation.cell);

@@ -27,7 +27,7 @@ use crate::model::Job;
 use crate::operator::OPERATORS;
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
 use crate::verdict::Discrepancy;
-use guidance::{Observation, Seen};
+use guidance::{Observation, Reactions};
 
 /// A running fuzz target.
 struct Fuzzer {
@@ -278,7 +278,7 @@ struct Log {
     started: Instant,
     shown: Instant,
     cases: u64,
-    seen: Seen,
+    seen: Reactions,
 }
 
 impl Log {
@@ -288,7 +288,7 @@ impl Log {
         let file = File::options().create(true).append(true).open(path);
         let file = file.map_err(|error| SettingsError::Log { path: path.to_owned(), error })?;
         let now = Instant::now();
-        Ok(Log { file, started: now, shown: now, cases: 0, seen: Seen::default() })
+        Ok(Log { file, started: now, shown: now, cases: 0, seen: Reactions::default() })
     }
 
     fn count(&mut self, observation: &Observation, in_runtimes: Duration) {

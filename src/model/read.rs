@@ -44,7 +44,7 @@ pub fn case(job: &Job) -> Result<Reading, String> {
 }
 
 /// A tensor of the graph that no node has taken yet.
-struct Given<'a> {
+struct FreeTensor<'a> {
     name: &'a str,
     tensor: Tensor,
     wiring: Wiring,
@@ -53,7 +53,7 @@ struct Given<'a> {
 /// The parts of a graph that have been read.
 struct Reader<'a> {
     graph: &'a GraphProto,
-    given: Vec<Given<'a>>,
+    given: Vec<FreeTensor<'a>>,
     sources: Vec<(Tensor, Wiring)>,
     nodes: Vec<Node>,
     /// The sources, and the outputs of the nodes.
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
 
     fn give(&mut self, name: &'a str, tensor: Tensor, wiring: Wiring) -> Result<(), String> {
         self.check_new(name)?;
-        self.given.push(Given { name, tensor, wiring });
+        self.given.push(FreeTensor { name, tensor, wiring });
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         }
         let place = self.given.iter().position(|given| given.name == name);
         let place = place.ok_or_else(|| format!("nothing before gives `{name}`, which is taken"))?;
-        let Given { name, tensor, wiring } = self.given.remove(place);
+        let FreeTensor { name, tensor, wiring } = self.given.remove(place);
         let value = Value::Source(self.sources.len());
         self.sources.push((tensor, wiring));
         self.values.insert(name, value);

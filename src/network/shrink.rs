@@ -56,20 +56,20 @@ fn candidates<'a>(search: &Search, part: &'a Part) -> impl Iterator<Item = Part>
         tensors.iter().flat_map(|(_, tensor)| tensor.dims()).copied().filter(|&size| size > 1).collect();
     let lesser =
         |size: i64| BTreeSet::from([1, 2, size / 2, size - 1]).into_iter().filter(move |&new| 0 < new && new < size);
-    let everywhere: Vec<Change> =
-        sizes.iter().rev().flat_map(|&size| lesser(size).map(move |new| Change::Everywhere { size, new })).collect();
+    let everywhere: Vec<Reduction> =
+        sizes.iter().rev().flat_map(|&size| lesser(size).map(move |new| Reduction::Everywhere { size, new })).collect();
     let in_one_place = tensors.iter().flat_map(|(name, tensor)| {
         let sizes = tensor.dims().iter().enumerate().filter(|(_, size)| **size > 1);
         sizes.flat_map(move |(axis, &size)| {
-            lesser(size).map(move |new| Change::Axis { name: Arc::clone(name), axis, new })
+            lesser(size).map(move |new| Reduction::Axis { name: Arc::clone(name), axis, new })
         })
     });
-    let in_one_place: Vec<Change> = in_one_place.collect();
+    let in_one_place: Vec<Reduction> = in_one_place.collect();
     let plainer = tensors
         .iter()
         .filter(|(_, tensor)| !tensor.is_empty())
-        .flat_map(|(name, _)| [0, 1].map(|number| Change::Fill { name: Arc::clone(name), number }));
-    let plainer: Vec<Change> = plainer.collect();
+        .flat_map(|(name, _)| [0, 1].map(|number| Reduction::Fill { name: Arc::clone(name), number }));
+    let plainer: Vec<Reduction> = plainer.collect();
     let all = everywhere.into_iter().chain(in_one_place).chain(plainer);
     all.filter_map(move |change| {
         let changed: Vec<(Arc<str>, Tensor)> =
@@ -79,7 +79,7 @@ fn candidates<'a>(search: &Search, part: &'a Part) -> impl Iterator<Item = Part>
 }
 
 /// One way to make a part smaller.
-enum Change {
+enum Reduction {
     /// Gives all dims of this size a new size.
     Everywhere {
         size: i64,
@@ -97,20 +97,20 @@ enum Change {
     },
 }
 
-impl Change {
+impl Reduction {
     /// The tensor that replaces another one; `None` if it stays.
     fn of(&self, name: &str, tensor: &Tensor) -> Option<Tensor> {
         match self {
-            Change::Everywhere { size, new } => {
+            Reduction::Everywhere { size, new } => {
                 let dims: Vec<i64> = tensor.dims().iter().map(|dim| if dim == size { *new } else { *dim }).collect();
                 (dims != tensor.dims()).then(|| first_of(tensor, &dims))?
             }
-            Change::Axis { name: own, axis, new } if **own == *name => {
+            Reduction::Axis { name: own, axis, new } if **own == *name => {
                 let mut dims = tensor.dims().to_vec();
                 dims[*axis] = *new;
                 first_of(tensor, &dims)
             }
-            Change::Fill { name: own, number } if **own == *name => {
+            Reduction::Fill { name: own, number } if **own == *name => {
                 filled(tensor, *number).filter(|filled| filled != tensor)
             }
             _ => None,

@@ -338,7 +338,7 @@ mod tests {
 
     /// A call: its data, its attributes, its second input, and its number of outputs.
     #[derive(Clone, Debug)]
-    struct Row {
+    struct SplitCall {
         opset: u8,
         dims: &'static [i64],
         axis: Option<i64>,
@@ -349,21 +349,21 @@ mod tests {
 
     const MAX: i64 = i64::MAX;
 
-    fn row(opset: u8, dims: &'static [i64], outputs: usize) -> Row {
-        Row { opset, dims, axis: (opset == 1).then_some(0), lengths: None, count: None, outputs }
+    fn row(opset: u8, dims: &'static [i64], outputs: usize) -> SplitCall {
+        SplitCall { opset, dims, axis: (opset == 1).then_some(0), lengths: None, count: None, outputs }
     }
 
-    impl Row {
-        fn axis(self, axis: i64) -> Row {
-            Row { axis: Some(axis), ..self }
+    impl SplitCall {
+        fn axis(self, axis: i64) -> SplitCall {
+            SplitCall { axis: Some(axis), ..self }
         }
 
-        fn lengths(self, lengths: &'static [i64]) -> Row {
-            Row { lengths: Some(lengths), ..self }
+        fn lengths(self, lengths: &'static [i64]) -> SplitCall {
+            SplitCall { lengths: Some(lengths), ..self }
         }
 
-        fn count(self, count: i64) -> Row {
-            Row { count: Some(count), ..self }
+        fn count(self, count: i64) -> SplitCall {
+            SplitCall { count: Some(count), ..self }
         }
 
         fn data(&self) -> Tensor {
@@ -488,14 +488,14 @@ mod tests {
 
     #[test]
     fn version_1_without_an_axis() {
-        let without = Row { axis: None, ..row(1, &[4, 2], 2) };
+        let without = SplitCall { axis: None, ..row(1, &[4, 2], 2) };
         let answers = [without.parts(&[2, 2], 0), without.parts(&[1, 1], 1)].map(Answer::Outputs);
         let open = |answers: &[Answer]| Expectation::unspecified(Rule::SPLIT_MISSING_AXIS, answers.iter().cloned());
         assert_eq!(without.evaluate(None), open(&[vec![Answer::Refusal], answers.to_vec()].concat()));
         let by_lengths = without.lengths(&[1, 3]);
         let only = Answer::Outputs(by_lengths.parts(&[1, 3], 0));
         assert_eq!(by_lengths.evaluate(None), open(&[Answer::Refusal, only]));
-        let scalar = Row { axis: None, ..row(1, &[], 1) };
+        let scalar = SplitCall { axis: None, ..row(1, &[], 1) };
         assert_eq!(scalar.evaluate(None), Expectation::reject(Rule::SPLIT_SCALAR));
     }
 
@@ -510,7 +510,7 @@ mod tests {
             let answers = parts.iter().map(|lengths| Answer::Outputs(six.parts(lengths, 0)));
             Expectation::unspecified(Rule::SPLIT_FLOAT_LENGTHS, [Answer::Refusal].into_iter().chain(answers))
         };
-        let rows: &[(&Row, &[f32], Expectation)] = &[
+        let rows: &[(&SplitCall, &[f32], Expectation)] = &[
             (&six, &[2.0, 4.0], open(&[&[2, 4]])),
             (&six, &[6.0, -0.0], open(&[&[6, 0]])),
             (&both, &[2.0, 4.0], open(&[&[2, 4], &[3, 3]])),

@@ -28,7 +28,7 @@ pub struct Row {
 /// An entry of the file, with one row for each configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct RowEntry {
     name: String,
     kind: String,
     version: Option<String>,
@@ -42,7 +42,7 @@ struct Entry {
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    runtime: Vec<Entry>,
+    runtime: Vec<RowEntry>,
 }
 
 /// Whether a runtime can take part.
@@ -110,8 +110,8 @@ impl Row {
 }
 
 impl Kind {
-    fn entry(&self) -> Entry {
-        Entry {
+    fn entry(&self) -> RowEntry {
+        RowEntry {
             name: self.name.to_owned(),
             kind: self.name.to_owned(),
             version: None,
@@ -122,7 +122,7 @@ impl Kind {
     }
 }
 
-impl Entry {
+impl RowEntry {
     /// The rows of the entry, one for each configuration.
     fn rows(&self) -> Vec<Row> {
         let kind = kinds().find(|kind| kind.name == self.kind);
@@ -193,7 +193,7 @@ pub fn rows_of(kind: &Kind) -> Vec<Row> {
 }
 
 /// The user's own entries; none if there is no file.
-fn own_entries() -> Result<Vec<Entry>, OpenError> {
+fn own_entries() -> Result<Vec<RowEntry>, OpenError> {
     match read_text(Path::new(FILE)) {
         Ok(text) => parse(&text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
@@ -201,17 +201,17 @@ fn own_entries() -> Result<Vec<Entry>, OpenError> {
     }
 }
 
-fn parse(text: &str) -> Result<Vec<Entry>, OpenError> {
+fn parse(text: &str) -> Result<Vec<RowEntry>, OpenError> {
     let failed = |reason| OpenError::Table { path: FILE, reason };
     let file: File = toml::from_str(text).map_err(|error| failed(error.to_string().trim_end().to_owned()))?;
-    match file.runtime.iter().find_map(Entry::fault) {
+    match file.runtime.iter().find_map(RowEntry::fault) {
         Some(fault) => Err(failed(fault)),
         None => Ok(file.runtime),
     }
 }
 
 /// The entries that take part by default: the built-in ones whose names the user does not use again, and then the user's own.
-fn entries(own: &[Entry]) -> Vec<Entry> {
+fn entries(own: &[RowEntry]) -> Vec<RowEntry> {
     let built_in = KINDS.iter().map(|kind| kind.entry()).filter(|entry| own.iter().all(|own| own.name != entry.name));
     built_in.chain(own.iter().cloned()).collect()
 }
@@ -221,7 +221,7 @@ fn entries(own: &[Entry]) -> Vec<Entry> {
 /// # Errors
 /// If the user's own file is damaged; the message names the line.
 pub fn rows() -> Result<Vec<Row>, OpenError> {
-    Ok(entries(&own_entries()?).iter().flat_map(Entry::rows).collect())
+    Ok(entries(&own_entries()?).iter().flat_map(RowEntry::rows).collect())
 }
 
 /// The runtimes of a list of names, such as `in-house,onnxruntime@1.26.0,tract/optimized`. Without a version, a name stands for
@@ -246,8 +246,8 @@ fn names_in(list: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenError> {
-    let Some(list) = list else { return Ok(entries.iter().flat_map(Entry::rows).collect()) };
+fn choose(list: Option<&str>, mut entries: Vec<RowEntry>) -> Result<Vec<Row>, OpenError> {
+    let Some(list) = list else { return Ok(entries.iter().flat_map(RowEntry::rows).collect()) };
     let listed = entries.len();
     // The kinds that can be named although they do not take part by default.
     entries.extend(kinds().filter(|kind| !kind.supply.is_named_by_the_user()).map(Kind::entry));
@@ -256,15 +256,15 @@ fn choose(list: Option<&str>, mut entries: Vec<Entry>) -> Result<Vec<Row>, OpenE
         let (release, configuration) = name.split_once('/').map_or((name, None), |(name, rest)| (name, Some(rest)));
         let (wanted, version) = release.split_once('@').map_or((release, None), |(name, rest)| (name, Some(rest)));
         let entry = entries.iter().find(|entry| entry.name == wanted).cloned();
-        let entry = entry.map(|entry| Entry {
+        let entry = entry.map(|entry| RowEntry {
             version: version.map(str::to_owned).or(entry.version.clone()),
             configurations: configuration.and_then(|name| entry.stage(name)).or(entry.configurations.clone()),
             ..entry
         });
-        if let Some(fault) = entry.as_ref().and_then(Entry::fault) {
+        if let Some(fault) = entry.as_ref().and_then(RowEntry::fault) {
             return Err(OpenError::new(format!("`{name}`"), fault));
         }
-        let rows = entry.as_ref().map_or(vec![], Entry::rows);
+        let rows = entry.as_ref().map_or(vec![], RowEntry::rows);
         let of_configuration = |row: &Row| configuration.is_none_or(|wanted| row.id.configuration == wanted);
         let rows: Vec<Row> = rows.into_iter().filter(of_configuration).collect();
         if rows.is_empty() {

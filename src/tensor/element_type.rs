@@ -85,7 +85,7 @@ pub enum TypedField {
     StringData,
 }
 
-struct Row {
+struct TypeRow {
     data_type: i32,
     bits: u32,
     class: Class,
@@ -93,8 +93,8 @@ struct Row {
     since_ir: u8,
 }
 
-const fn row(data_type: i32, bits: u32, class: Class, field: TypedField, since_ir: u8) -> Row {
-    Row { data_type, bits, class, field, since_ir }
+const fn row(data_type: i32, bits: u32, class: Class, field: TypedField, since_ir: u8) -> TypeRow {
+    TypeRow { data_type, bits, class, field, since_ir }
 }
 
 const fn float(mantissa_bits: u32, nan: NanCodes) -> Class {
@@ -116,7 +116,7 @@ impl ElementType {
 
     /// Its number in `TensorProto.DataType`, the bits of an element, their meaning, its typed field, and the first IR version
     /// that has it.
-    const fn row(self) -> Row {
+    const fn row(self) -> TypeRow {
         use Class::{Bool, Int, String, Uint};
         use TypedField::{DoubleData, FloatData, Int32Data, Int64Data, StringData, Uint64Data};
         match self {

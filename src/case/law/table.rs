@@ -6,7 +6,7 @@
 use std::iter::repeat_n;
 use std::rc::Rc;
 
-use super::{Given, Law, Parameter, Sides, Step, Term};
+use super::{Law, Parameter, Sides, StartCall, Step, Term};
 use crate::case::{Contents, Operand, has_twice};
 use crate::operator::cast::CAST;
 use crate::operator::concat::CONCAT;
@@ -864,7 +864,7 @@ pub static LAWS: &[Law] = &[
                     operand.retype_numbers(if is_short { ElementType::Int64 } else { ElementType::Int32 });
                 })?;
             }
-            equal(given.y(), Given { call: &call }.y())
+            equal(given.y(), StartCall { call: &call }.y())
         },
     },
 ];
@@ -990,7 +990,7 @@ fn slice(x: Term, ranges: &[Range]) -> Term {
 }
 
 /// The call with pads along one axis only; `None` if its fill value is a float attribute and the data is not float.
-fn pad(given: &Given, axis: usize, before: i64, after: i64) -> Option<Term> {
+fn pad(given: &StartCall, axis: usize, before: i64, after: i64) -> Option<Term> {
     let may_not_have = given.attribute("value").is_some() && given.call.data()?.element_type != ElementType::Float;
     (!may_not_have).then_some(())?;
     let rank = given.rank()?;
@@ -1004,7 +1004,7 @@ fn pad(given: &Given, axis: usize, before: i64, after: i64) -> Option<Term> {
 }
 
 /// A call of another operator with the same block size and mode.
-fn blocks(operator: &'static Operator, x: Term, given: &Given) -> Option<Term> {
+fn blocks(operator: &'static Operator, x: Term, given: &StartCall) -> Option<Term> {
     let mut step = step(operator, [x], [("blocksize", given.number("blocksize")?.into())]);
     if let Some(mode) = given.text("mode") {
         step.named.push(("mode".to_owned(), mode.into()));
@@ -1037,12 +1037,12 @@ fn back(axis: i64, rank: usize) -> Option<usize> {
 }
 
 /// The attribute `axis`, or 0.
-fn axis(given: &Given, rank: usize) -> Option<usize> {
+fn axis(given: &StartCall, rank: usize) -> Option<usize> {
     back(given.number("axis").unwrap_or(0), rank)
 }
 
 /// `None` if Gather has no negative indices at the opset.
-fn has_negative_indices(given: &Given) -> Option<()> {
+fn has_negative_indices(given: &StartCall) -> Option<()> {
     (given.call.opset >= 11).then_some(())
 }
 
@@ -1064,7 +1064,7 @@ fn ones(dims: &[i64]) -> Vec<i64> {
 }
 
 /// The axes that a Squeeze removes, counted from the front; `None` if one of them occurs twice.
-fn squeezed(given: &Given) -> Option<Vec<i64>> {
+fn squeezed(given: &StartCall) -> Option<Vec<i64>> {
     let dims = given.dims()?;
     let Some(axes) = given.numbers("axes") else { return Some(ones(dims)) };
     let axes = axes.into_iter().map(|axis| back(axis, dims.len())).collect::<Option<Vec<usize>>>()?;
@@ -1072,13 +1072,13 @@ fn squeezed(given: &Given) -> Option<Vec<i64>> {
 }
 
 /// The axes that a Squeeze keeps.
-fn others(given: &Given) -> Option<Vec<i64>> {
+fn others(given: &StartCall) -> Option<Vec<i64>> {
     let gone = squeezed(given)?;
     Some(first_axes(given.rank()?).into_iter().filter(|axis| !gone.contains(axis)).collect())
 }
 
 /// The output dims of an Unsqueeze.
-fn unsqueezed(given: &Given) -> Option<Vec<i64>> {
+fn unsqueezed(given: &StartCall) -> Option<Vec<i64>> {
     let (dims, axes) = (given.dims()?, given.numbers("axes")?);
     let rank = dims.len() + axes.len();
     let new = axes.iter().map(|&axis| back(axis, rank)).collect::<Option<Vec<usize>>>()?;
@@ -1087,7 +1087,7 @@ fn unsqueezed(given: &Given) -> Option<Vec<i64>> {
 }
 
 /// The order of axes that a Transpose asks for.
-fn perm(given: &Given) -> Option<Vec<usize>> {
+fn perm(given: &StartCall) -> Option<Vec<usize>> {
     match given.numbers("perm") {
         Some(perm) => perm.into_iter().map(|axis| usize::try_from(axis).ok()).collect(),
         None => Some((0..given.rank()?).rev().collect()),
@@ -1100,25 +1100,25 @@ fn rotated(rank: usize) -> Vec<usize> {
 }
 
 /// The output dims of an Expand.
-fn expanded(given: &Given) -> Option<Vec<i64>> {
+fn expanded(given: &StartCall) -> Option<Vec<i64>> {
     let (dims, target) = (given.dims()?, given.numbers("shape")?);
     let rank = dims.len().max(target.len());
     let padded = |dims: &[i64]| [vec![1; rank - dims.len()], dims.to_vec()].concat();
     Some(padded(dims).into_iter().zip(padded(&target)).map(|(own, asked)| if own == 1 { asked } else { own }).collect())
 }
 
-fn repeats(given: &Given) -> Option<Vec<i64>> {
+fn repeats(given: &StartCall) -> Option<Vec<i64>> {
     let repeats = given.numbers("repeats")?;
     repeats.iter().all(|&count| count >= 0).then_some(repeats)
 }
 
 /// The output dims of a Tile.
-fn tiled(given: &Given) -> Option<Vec<i64>> {
+fn tiled(given: &StartCall) -> Option<Vec<i64>> {
     given.dims()?.iter().zip(repeats(given)?).map(|(dim, count)| dim.checked_mul(count)).collect()
 }
 
 /// The inputs of a Concat and its axis; `None` if an input is left out or the ranks differ.
-fn concatenated(given: &Given) -> Option<(Vec<Operand>, usize)> {
+fn concatenated(given: &StartCall) -> Option<(Vec<Operand>, usize)> {
     let parts = given.call.operands.iter().cloned().collect::<Option<Vec<Operand>>>()?;
     let rank = parts.first()?.dims.len();
     let default = i64::from(given.call.since() < 4);
@@ -1127,7 +1127,7 @@ fn concatenated(given: &Given) -> Option<(Vec<Operand>, usize)> {
 }
 
 /// The ranges of a Slice; `None` if there are none or if an axis occurs twice.
-fn ranges(given: &Given) -> Option<Vec<Range>> {
+fn ranges(given: &StartCall) -> Option<Vec<Range>> {
     let (starts, ends) = (given.numbers("starts")?, given.numbers("ends")?);
     let axes = given.numbers("axes").unwrap_or_else(|| first_axes(starts.len()));
     let steps = given.numbers("steps").unwrap_or_else(|| vec![1; starts.len()]);
@@ -1139,27 +1139,27 @@ fn ranges(given: &Given) -> Option<Vec<Range>> {
 }
 
 /// The axis of a Gather, and the dim there.
-fn gathered(given: &Given) -> Option<(usize, i64)> {
+fn gathered(given: &StartCall) -> Option<(usize, i64)> {
     let axis = axis(given, given.rank()?)?;
     Some((axis, given.dims()?[axis]))
 }
 
 /// The first index of a Gather, counted from the front.
-fn index(given: &Given) -> Option<i64> {
+fn index(given: &StartCall) -> Option<i64> {
     let (_, dim) = gathered(given)?;
     let index = given.number("indices")?;
     Some(if index < 0 { index + dim } else { index })
 }
 
 /// An axis of the data: the start of a Shape, or the last axis if that start is not an axis.
-fn any_axis(given: &Given) -> Option<usize> {
+fn any_axis(given: &StartCall) -> Option<usize> {
     let rank = given.rank()?;
     let last = rank.checked_sub(1)?;
     Some(back(given.number("start").unwrap_or(0), rank).unwrap_or(last))
 }
 
 /// The first of the axes with the most padding, and how much is before and after it: absolute values modulo 8.
-fn padded(given: &Given) -> Option<(usize, i64, i64)> {
+fn padded(given: &StartCall) -> Option<(usize, i64, i64)> {
     let (rank, pads) = (given.rank()?, given.numbers("pads")?);
     let count = pads.len() / 2;
     let axes = given.numbers("axes").unwrap_or_else(|| first_axes(rank));
@@ -1171,7 +1171,7 @@ fn padded(given: &Given) -> Option<(usize, i64, i64)> {
 }
 
 /// The fill value of a Pad, with rank 0.
-fn fill(given: &Given) -> Option<Term> {
+fn fill(given: &StartCall) -> Option<Term> {
     let data = given.call.data()?;
     match given.operand("constant_value") {
         Some(value) => value.dims.is_empty().then(|| Term::Source(value.clone())),

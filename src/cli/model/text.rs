@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 
 use super::super::{pass, table};
-use super::{Seen, Trial};
+use super::{ModelResult, Trial};
 use crate::case::describe;
 use crate::files::{quoted, reproduce};
 use crate::finding::Culprit;
@@ -80,7 +80,7 @@ fn rounded(time: Duration) -> String {
 
 /// The result of one runtime.
 fn cell(place: usize, trial: &Trial) -> String {
-    let Seen { execution, failure, spread, .. } = &trial.seen[place];
+    let ModelResult { execution, failure, spread, .. } = &trial.seen[place];
     let doubt = trial.doubts.iter().find(|doubt| doubt.runtime == place);
     let distance = trial
         .agreement
@@ -129,7 +129,7 @@ pub(super) fn unsteady(ids: &[RuntimeId], trials: &[Trial], to: &mut impl Write)
     let mut some = false;
     for (place, id) in ids.iter().enumerate() {
         let Some(trial) = trials.iter().find(|trial| !trial.seen[place].is_steady()) else { continue };
-        let Seen { failure, spread, .. } = &trial.seen[place];
+        let ModelResult { failure, spread, .. } = &trial.seen[place];
         let what = match failure {
             Some(failure) => format!("some runs give an answer, and in others it {}", failing(&failure.outcome)),
             None if spread.distance.is_finite() => {

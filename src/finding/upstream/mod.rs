@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use self::quote::{Quote, quotes};
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
-use self::seen::{Seen, at_widest_opset};
+use self::seen::{Sightings, at_widest_opset};
 use self::template::render;
 use super::{Cause, Known, Ledger, Probe, Variant};
 use crate::case::{Case, Encoding, Generated};
@@ -139,7 +139,7 @@ impl Report {
         let case = at_widest_opset(&subject.case, mismatch, probe);
         let generated = Generated::given(case.clone());
         let job = model::job(&case, &generated.tensors);
-        let seen = Seen::new(&case, probe);
+        let seen = Sightings::new(&case, probe);
         let wrong = seen.wrong(mismatch);
         // A user's own program reports its version itself, so the id of a result comes first.
         let id = wrong.first().map_or(&all[0], |row| &row.id);

@@ -14,12 +14,12 @@ use crate::tensor::Tensor;
 use crate::verdict::{Discrepancy, Judgement, Mismatch};
 
 /// The results of every runtime for a case.
-pub(super) struct Seen {
+pub(super) struct Sightings {
     sightings: Vec<Sighting>,
 }
 
 /// A configuration that is at fault.
-pub(super) struct Wrong {
+pub(super) struct FaultyConfiguration {
     pub id: RuntimeId,
     /// Its result in words.
     pub did: String,
@@ -30,7 +30,7 @@ pub(super) struct Wrong {
     pub contrary: Option<(Case, String)>,
 }
 
-impl Wrong {
+impl FaultyConfiguration {
     /// The place of the first output that is not as expected; 0 if there is none.
     pub fn output(&self, expectation: &Expectation) -> usize {
         if let Some(place) = self.undeclared {
@@ -52,7 +52,7 @@ impl Wrong {
 
 /// A row of the table of all runtimes.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     name: String,
     version: String,
     setup: String,
@@ -60,16 +60,16 @@ pub(super) struct Row {
     mark: &'static str,
 }
 
-impl Seen {
+impl Sightings {
     /// Runs a case on all releases.
-    pub fn new(case: &Case, probe: &mut Probe) -> Seen {
+    pub fn new(case: &Case, probe: &mut Probe) -> Sightings {
         let mut releases: Vec<String> = probe.ids().iter().map(RuntimeId::release).collect();
         releases.dedup();
-        Seen { sightings: releases.iter().filter_map(|release| probe.look(case, release)).collect() }
+        Sightings { sightings: releases.iter().filter_map(|release| probe.look(case, release)).collect() }
     }
 
     /// The configurations that show a mismatch.
-    pub fn wrong(&self, mismatch: &Mismatch) -> Vec<Wrong> {
+    pub fn wrong(&self, mismatch: &Mismatch) -> Vec<FaultyConfiguration> {
         let each = self.sightings.iter().flat_map(|sighting| {
             let shows = |place: &usize| sighting.configurations[*place].1.contains(mismatch);
             (0..sighting.configurations.len()).filter(shows).map(move |place| (sighting, place))
@@ -84,18 +84,18 @@ impl Seen {
             let contrary =
                 contrary.and_then(|contrary| Some((contrary.case.parse().ok()?, words::did(&contrary.execution))));
             let execution = execution.clone();
-            Wrong { id: sighting.configurations[place].0.clone(), did, execution, undeclared, contrary }
+            FaultyConfiguration { id: sighting.configurations[place].0.clone(), did, execution, undeclared, contrary }
         });
         wrong.collect()
     }
 
     /// The result of each configuration.
-    pub fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
+    pub fn rows(&self) -> Vec<TableRow> {
+        let mut rows: Vec<TableRow> = Vec::new();
         for sighting in &self.sightings {
             let examination = &sighting.examination;
             for (place, (id, ..)) in sighting.configurations.iter().enumerate() {
-                let row = Row {
+                let row = TableRow {
                     name: outside::public_name(&id.name).to_owned(),
                     version: id.version.clone(),
                     setup: outside::setup(&id.name, &id.configuration),
@@ -113,8 +113,8 @@ impl Seen {
     }
 }
 
-impl Row {
-    fn is_like(&self, other: &Row) -> bool {
+impl TableRow {
+    fn is_like(&self, other: &TableRow) -> bool {
         (&self.name, &self.version, &self.did, self.mark) == (&other.name, &other.version, &other.did, other.mark)
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn at_widest_opset(case: &Case, mismatch: &Mismatch, probe: &mut Prob
         if candidate.rule_on_the_graph() != case.rule_on_the_graph() {
             continue;
         }
-        let seen = Seen::new(&candidate, probe);
+        let seen = Sightings::new(&candidate, probe);
         let shows = if at_fault_is_there {
             seen.sightings.iter().any(|sighting| sighting.shows(mismatch))
         } else {
@@ -196,10 +196,10 @@ impl ExtentLine {
 pub(super) fn extent(
     case: &Case,
     mismatch: &Mismatch,
-    wrong: &[Wrong],
+    wrong: &[FaultyConfiguration],
     probe: &mut Probe,
 ) -> Result<Vec<ExtentLine>, String> {
-    let Some(Wrong { id, .. }) = wrong.first() else {
+    let Some(FaultyConfiguration { id, .. }) = wrong.first() else {
         return Err(format!(
             "This was not measured again for this report: {} was not at hand.",
             mismatch.runtime.replace('@', " ")

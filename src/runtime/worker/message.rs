@@ -45,7 +45,7 @@ enum Response<'a, E, O, D> {
     /// The declarations are left out if they are those of the answer before, in the same batch.
     Answer {
         #[serde(borrow)]
-        outputs: Vec<Given<'a, O>>,
+        outputs: Vec<SentOutput<'a, O>>,
         declared: Option<D>,
     },
     /// The runtime wrote something to standard output.
@@ -55,7 +55,7 @@ enum Response<'a, E, O, D> {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Given<'a, O> {
+enum SentOutput<'a, O> {
     Output(O),
     /// An output with the type and the elements of a feed, which is given by its place, and with dims of its own.
     Fed {
@@ -125,16 +125,16 @@ pub(super) fn write_response(
 }
 
 /// Outputs as they are sent. Most outputs that have the elements of feeds come in the order of those feeds.
-fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<Given<'a, &'a Output>> {
+fn given<'a>(feeds: &[Tensor], outputs: &'a [Output]) -> Vec<SentOutput<'a, &'a Output>> {
     let mut next = 0;
     let one = |output: &'a Output| {
         let is_it = |fed: &Tensor| output.native_type.is_none() && output.tensor.has_elements_of(fed);
         match feeds[next..].iter().position(is_it) {
             Some(place) => {
                 next += place + 1;
-                Given::Fed { place: next - 1, dims: output.tensor.dims().into() }
+                SentOutput::Fed { place: next - 1, dims: output.tensor.dims().into() }
             }
-            None => Given::Output(output),
+            None => SentOutput::Output(output),
         }
     };
     outputs.iter().map(one).collect()
@@ -171,8 +171,8 @@ pub(super) fn read_response(
                 *declared = now.into();
             }
             let output = |given| match given {
-                Given::Output(output) => Ok(output),
-                Given::Fed { place, dims } => {
+                SentOutput::Output(output) => Ok(output),
+                SentOutput::Fed { place, dims } => {
                     let fed = feeds.get(place).ok_or_else(|| unreadable(format!("there is no feed {place}")))?;
                     let tensor = fed.with_dims(dims.into_owned()).map_err(|error| unreadable(error.to_string()))?;
                     Ok(Output::new(tensor))
@@ -304,7 +304,7 @@ mod tests {
         let feeds = [Tensor::vector(&[1, 2])];
         for (place, dims) in [(0, vec![3]), (0, vec![-1]), (1, vec![2])] {
             let response: Response<Execution, Output, Vec<Declaration>> =
-                Response::Answer { outputs: vec![Given::Fed { place, dims: dims.into() }], declared: None };
+                Response::Answer { outputs: vec![SentOutput::Fed { place, dims: dims.into() }], declared: None };
             let garbage =
                 read_response(&feeds, &postcard::to_stdvec(&response).unwrap(), &mut Arc::default()).unwrap_err();
             assert!(garbage.is_message, "{garbage:?}");
