@@ -147,10 +147,13 @@ fn status(child: &mut Child) -> Option<i32> {
 fn a_campaign_ends_though_a_thread_hangs() {
     let campaign = ["campaign", "--operator", HEART, "--runtimes", "in-house,planted/hangs-often", "--in-process"];
     let campaign = [&campaign[..], &["--threads", "2"]].concat();
-    for limit in [&["--for", "2s"][..], &[]] {
+    for limit in [&["--for", "5s"][..], &[]] {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start(folder.path(), &[&campaign[..], limit].concat());
         if limit.is_empty() {
+            while !folder.path().join("crosscheck-campaign/checkpoint.json").exists() {
+                sleep(Duration::from_millis(10));
+            }
             sleep(Duration::from_secs(2));
             send(&child, Signal::SIGINT);
         }
