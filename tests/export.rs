@@ -241,6 +241,8 @@ mod wheels {
             out.lines().filter_map(|line| line.strip_prefix("FAIL ")?.split(' ').next()).collect();
         assert_eq!(failed, BTreeSet::from([gone.as_str(), &added.folder, &changed.folder]), "{out}");
         assert_eq!(code, Some(1), "{out}");
+        fs::remove_file(&list).unwrap();
+        assert_eq!(run(&root).0, Some(2), "there is no list for this version");
     }
 
     #[test]

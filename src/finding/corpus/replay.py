@@ -8,12 +8,10 @@ import numpy, onnx, onnx.numpy_helper, onnxruntime
 HERE, LIMIT = pathlib.Path(__file__).resolve().parent, 10  # seconds for a case
 ENDS = ("ends", "is aborted", "is ended", "is killed", "takes all")  # not run: they end a process or take its memory
 
-def rows(path):
-    return [line for line in open(path, encoding="utf-8", newline="\n") if line[0] != "#"]
+def rows(path): return [line for line in open(path, encoding="utf-8", newline="\n") if line[0] != "#"]
 def tensors(folder, kind):
     return [onnx.load_tensor(folder / f"{kind}_{place}.pb") for place in range(len(list(folder.glob(f"{kind}_*.pb"))))]
-def parts(tensor):
-    return tensor.data_type, list(tensor.dims), list(tensor.string_data) or tensor.raw_data
+def parts(tensor): return tensor.data_type, list(tensor.dims), list(tensor.string_data) or tensor.raw_data
 def fed(tensor):
     if tensor.data_type == onnx.TensorProto.STRING:
         return numpy.array([text.decode() for text in tensor.string_data], object).reshape(list(tensor.dims))
@@ -41,6 +39,9 @@ def run(folder, right):  # what is wrong, or nothing
     return "" if "any" in right or outputs in answers else f"answers {outputs}"
 
 def main(expected=HERE / f"expected/onnxruntime-{onnxruntime.__version__}-all.tsv"):
+    if not os.path.exists(expected):
+        print(f"{expected} is not there: name a list, or {os.devnull} if all cases must be right", file=sys.stderr)
+        return 2
     known, failed, pool = dict(line.rstrip("\n").split("\t") for line in rows(expected)), 0, multiprocessing.Pool(1)
     cases = list(csv.DictReader(rows(HERE / "manifest.tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
     for case in (case for case in cases if not known.get(case["folder"], "").startswith(ENDS)):
@@ -56,5 +57,4 @@ def main(expected=HERE / f"expected/onnxruntime-{onnxruntime.__version__}-all.ts
     print(f"onnxruntime {onnxruntime.__version__}: {len(cases)} cases, {len(known)} known not to be right, {failed} FAIL")
     return int(failed > 0)
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__": sys.exit(main(*sys.argv[1:]))
