@@ -20,8 +20,8 @@ pub fn assert_known_issues_show(kind: &Kind) {
     let mut probe = Probe::new(runtime::open_apart(&rows, &limits).unwrap_or_else(|error| panic!("{error}")));
     let there = ledger.known().filter(|known| known.variant.may_show_on(&rows[0].id));
     // A runtime that reads memory which is not its own may crash, or take all of its time instead.
-    let mut shows = |known: &Known| (0..TRIES).any(|_| !known.triggers(&mut probe).is_empty());
-    let (shown, fixed): (Vec<_>, Vec<_>) = there.partition(&mut shows);
+    let mut is_there = |known: &Known| (0..TRIES).any(|_| !known.triggers(&mut probe).is_empty());
+    let (shown, fixed): (Vec<_>, Vec<_>) = there.partition(&mut is_there);
     assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
     assert_eq!(shown.is_empty(), kind.known.is_empty(), "{}", kind.name);
 }
