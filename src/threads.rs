@@ -1,7 +1,22 @@
 //! Work on threads.
 
 use std::panic::resume_unwind;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+/// Locks data that is whole even if a thread panicked while it held the lock.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls a function when it is dropped, also if the thread panics.
+pub struct Leaving<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for Leaving<F> {
+    fn drop(&mut self) {
+        self.0();
+    }
+}
 
 /// What each of so many threads gives, at least one, once all have ended. They share the work: each goes on until there is
 /// nothing more to take.

@@ -29,6 +29,13 @@ fn text(folder: &Path, name: &str) -> String {
     fs::read_to_string(folder.join(name)).unwrap_or_default()
 }
 
+/// Waits for the checkpoint of a campaign: once it is there, the campaign has begun.
+fn wait_for_the_checkpoint(folder: &Path) {
+    while !folder.join("crosscheck-campaign/checkpoint.json").exists() {
+        sleep(Duration::from_millis(10));
+    }
+}
+
 /// The summary of a campaign.
 fn summary(output: &Path) -> Value {
     serde_json::from_str(&text(output, "summary.json")).unwrap()
@@ -59,10 +66,7 @@ fn assert_signals_leave_whole_summaries(numbers: Range<u64>) {
         let folder = folder.path();
         let mut child =
             start(folder, &["campaign", "--operator", HEART, "--runtimes", "in-house,tract", "--threads", "2"]);
-        // Once the checkpoint is there the campaign has begun.
-        while !folder.join("crosscheck-campaign/checkpoint.json").exists() {
-            sleep(Duration::from_millis(10));
-        }
+        wait_for_the_checkpoint(folder);
         sleep(Duration::from_millis(300 + 7919 * number % 3001));
         let began = Instant::now();
         send(&child, if number % 2 == 0 { Signal::SIGINT } else { Signal::SIGTERM });
@@ -119,9 +123,7 @@ fn the_second_signal_ends_it_at_once() {
     let folder = program(&format!("sleep 1; {LACKS}"));
     let mut child =
         start(folder.path(), &["campaign", "--operator", HEART, "--runtimes", "in-house,ours", "--time-limit", "60s"]);
-    while !folder.path().join("crosscheck-campaign/checkpoint.json").exists() {
-        sleep(Duration::from_millis(10));
-    }
+    wait_for_the_checkpoint(folder.path());
     sleep(Duration::from_millis(500));
     send(&child, Signal::SIGINT);
     sleep(Duration::from_millis(50));
@@ -151,9 +153,7 @@ fn a_campaign_ends_though_a_thread_hangs() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = start(folder.path(), &[&campaign[..], limit].concat());
         if limit.is_empty() {
-            while !folder.path().join("crosscheck-campaign/checkpoint.json").exists() {
-                sleep(Duration::from_millis(10));
-            }
+            wait_for_the_checkpoint(folder.path());
             sleep(Duration::from_secs(2));
             send(&child, Signal::SIGINT);
         }

@@ -25,12 +25,13 @@ pub(crate) use quarantine::broken_rule;
 pub(crate) use schedule::Failures;
 pub use schedule::Scheduler;
 pub use source::{Shard, Sharded, Source, Stream};
-pub use statistics::{Group, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
+pub use statistics::{Group, Groups, Refusals, RuntimeStatistics, Statistics, Tally, Times, Trigger};
 
 use rangemap::RangeSet;
 
 use crate::case::Case;
 use crate::runtime::{self, Execution, OpenError, Runtime, RuntimeId, Stop};
+use crate::threads::{Leaving, lock};
 
 /// A set of cases, by their numbers.
 pub type Ranges = RangeSet<u64>;
@@ -183,7 +184,7 @@ pub fn run(
                 for reduced in scheduler.take_reduced() {
                     local.add_reduced(reduced, &ids, options.known);
                 }
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = lock(&shared);
                 shared.add(&Ranges::default(), local, &ids)?;
                 break;
             };
@@ -214,7 +215,7 @@ pub fn run(
             };
             if local.cases > 0 {
                 let mut block = std::mem::replace(&mut local, Statistics::new(&ids));
-                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut shared = lock(&shared);
                 block.elapsed = elapsed();
                 let total = shared.add(&cases, block, &ids)?;
                 progress(total);
@@ -232,10 +233,10 @@ pub fn run(
     };
     let late = stop.with_grace(LATE);
     let tell = || -> Result<(), CampaignError> {
-        let mut working = working.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut working = lock(&working);
         while *working > 0 {
             (working, _) = ended.wait_timeout(working, TELL).unwrap_or_else(PoisonError::into_inner);
-            let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shared = lock(&shared);
             let Shared { total, checkpoint } = &mut *shared;
             let nothing = Statistics::new(&[]);
             let so_far = total.as_ref().unwrap_or(&nothing);
@@ -253,18 +254,18 @@ pub fn run(
             scope.spawn(move || {
                 // This also runs if the thread panics, so that nobody waits for it.
                 let _done = Leaving(|| {
-                    *working.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+                    *lock(working) -= 1;
                     ended.notify_all();
                 });
                 if let Err(error) = work() {
                     stop.ask();
-                    failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    lock(failure).get_or_insert(error);
                 }
             });
         }
         if let Err(error) = tell() {
             stop.ask();
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            lock(&failure).get_or_insert(error);
         }
     });
     if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
@@ -274,15 +275,6 @@ pub fn run(
     let total = total.unwrap_or_else(|| Statistics::new(&[]));
     checkpoint.map_or(Ok(()), |checkpoint| checkpoint.save(&total))?;
     Ok(total)
-}
-
-/// Calls a function when it is dropped.
-struct Leaving<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for Leaving<F> {
-    fn drop(&mut self) {
-        self.0();
-    }
 }
 
 #[cfg(test)]

@@ -225,7 +225,7 @@ impl Group {
 }
 
 /// Groups of mismatches, by the mismatch and the features of its case.
-type Groups = BTreeMap<(Mismatch, Features), Group>;
+pub type Groups = BTreeMap<(Mismatch, Features), Group>;
 
 /// Writes groups as a list, without the features, which follow from the case.
 fn write_groups<S: Serializer>(groups: &Groups, to: S) -> Result<S::Ok, S::Error> {

@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::sorter::{Sorted, Sorter};
 use super::{Extent, Finding, Minimized, Probe, minimize, pass_of};
-use crate::campaign::{Group, Trigger};
+use crate::campaign::{Group, Groups, Trigger};
 use crate::case::Features;
 use crate::runtime::{OpenError, Row, Runtime, Stop};
-use crate::threads::on_threads;
+use crate::threads::{Leaving, lock, on_threads};
 use crate::verdict::Mismatch;
-
-/// Groups of mismatches, by the mismatch and the features of its cases.
-type Groups = BTreeMap<(Mismatch, Features), Group>;
 
 /// Opens the runtimes of rows. They give up their jobs once the stop is due.
 pub type OpenUntil<'a> = &'a (dyn Fn(&[Row], &Stop) -> Result<Vec<Box<dyn Runtime>>, OpenError> + Sync);
@@ -54,7 +51,7 @@ type ByCase<T> = BTreeMap<Mismatch, BTreeMap<String, T>>;
 #[derive(Default)]
 struct Notes {
     /// The minimized case of the simplest case of a group; `None` if the case was explained by a finding before it.
-    minimized: ByCase<Option<Arc<Minimized>>>,
+    minimized: ByCase<Option<Minimized>>,
     /// The extent and the pass of new findings.
     details: ByCase<(Extent, Option<String>)>,
     /// How many groups were sorted, and the time that it took.
@@ -92,10 +89,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 const USUAL: Duration = Duration::from_millis(100);
 const FEW: u32 = 4;
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<'a> Triage<'a> {
     pub fn new(
         rows: &'a [Row],
@@ -116,7 +109,7 @@ impl<'a> Triage<'a> {
         thread::scope(|scope| {
             // An error shows again at the end of the campaign.
             scope.spawn(|| self.sort_until(&stop, announce).unwrap_or_default());
-            let _asking = stop.ask_at_end_of_scope();
+            let _asking = Leaving(|| stop.ask());
             work()
         })
     }
@@ -307,8 +300,8 @@ impl<'a> Triage<'a> {
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<Option<Minimized>, OpenError> {
         let noted = lock(&self.notes).minimized.get(mismatch).and_then(|cases| cases.get(group.text()).cloned()?);
-        if let Some(noted) = noted {
-            return Ok(Some((*noted).clone()));
+        if noted.is_some() {
+            return Ok(noted);
         }
         if probe.stop.is_due() || !may_go_on() {
             return Ok(None);
@@ -319,12 +312,12 @@ impl<'a> Triage<'a> {
         if probe.stop.is_due() {
             return Ok(None);
         }
-        self.note(mismatch, group, Some(Arc::new(minimized.clone())), began.elapsed());
+        self.note(mismatch, group, Some(minimized.clone()), began.elapsed());
         Ok(Some(minimized))
     }
 
     /// Notes that a group is sorted.
-    fn note(&self, mismatch: &Mismatch, group: &Group, minimized: Option<Arc<Minimized>>, time: Duration) {
+    fn note(&self, mismatch: &Mismatch, group: &Group, minimized: Option<Minimized>, time: Duration) {
         let mut notes = lock(&self.notes);
         let is_first = !notes.has(mismatch, group);
         if is_first || minimized.is_some() {

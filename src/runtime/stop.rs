@@ -35,18 +35,6 @@ impl Stop {
         _ = self.asked.set(Instant::now());
     }
 
-    /// Asks for the end when the result is dropped.
-    #[must_use]
-    pub(crate) fn ask_at_end_of_scope(&self) -> impl Drop + use<> {
-        struct Asking(Stop);
-        impl Drop for Asking {
-            fn drop(&mut self) {
-                self.0.ask();
-            }
-        }
-        Asking(self.clone())
-    }
-
     /// Whether somebody asked for the end.
     pub fn was_asked(&self) -> bool {
         self.asked.get().is_some()
