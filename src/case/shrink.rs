@@ -149,9 +149,10 @@ fn contents_rank(contents: &Contents) -> u128 {
 }
 
 /// Takes steps as long as the simpler case still shows the defect. `first` returns the place of the first candidate that shows it.
+/// After [`MOST_STEPS`] the case is simple enough.
 pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<usize>) -> Case {
     let mut tried = HashSet::new();
-    loop {
+    for _ in 0..MOST_STEPS {
         let mut steps = candidates(&case);
         let mut known = HashSet::new();
         steps.retain(|candidate| {
@@ -163,10 +164,14 @@ pub(crate) fn reduce(mut case: Case, first: &mut dyn FnMut(&[Case]) -> Option<us
         tried.extend(steps[..done].iter().map(Case::to_string));
         match place {
             Some(place) => case = steps.swap_remove(place),
-            None => return case,
+            None => break,
         }
     }
+    case
 }
+
+/// The most steps of a case towards a simpler one. Numbers that depend on each other could come nearer to zero in 2^40 steps.
+const MOST_STEPS: usize = 1000;
 
 /// A number whose low 32 bits are 1.
 const BEYOND_32_BITS: i64 = (1 << 32) + 1;
@@ -530,6 +535,7 @@ fn entries(
             }
             continue;
         }
+        found.extend(both_nearer(&numbers).into_iter().map(|nearer| with(case, |c| c.set_numbers(place, &nearer))));
         for entry in 0..numbers.len() {
             found.push(with(case, |c| without_entry(c, entry, numbers.len())));
             found.push(with(case, |c| {
@@ -633,6 +639,26 @@ fn nearer(value: i64, rank: usize) -> Vec<i64> {
     values
 }
 
+/// The numbers with two vast ones among them moved towards zero by the same amount. A defect may need their sum, as that of two pads,
+/// or their difference, so neither can come nearer to zero alone.
+fn both_nearer(numbers: &[i64]) -> Vec<Vec<i64>> {
+    let vast = |from: usize| (from..numbers.len()).filter(|&place| numbers[place].unsigned_abs() > VAST.unsigned_abs());
+    let pairs = vast(0).flat_map(|first| vast(first + 1).map(move |second| (first, second)));
+    pairs
+        .flat_map(|(first, second)| {
+            let all = numbers[first].saturating_abs().min(numbers[second].saturating_abs());
+            let powers = (2..=62).rev().map(|bit| 1_i64 << bit).filter(move |&power| power < all);
+            [all, all - 1].into_iter().chain(powers).filter_map(move |by| {
+                let mut nearer = numbers.to_vec();
+                for place in [first, second] {
+                    nearer[place] = nearer[place].checked_sub(by.checked_mul(nearer[place].signum())?)?;
+                }
+                Some(nearer)
+            })
+        })
+        .collect()
+}
+
 fn sizes(case: &Single, found: &mut Vec<Single>) {
     found.push(all_ones(case));
     let target = case.target();
@@ -715,6 +741,24 @@ mod tests {
             let is_rewired = |step: &&Case| step.rewired(Wiring::ALL[0]) == case.rewired(Wiring::ALL[0]);
             assert!(steps.iter().filter(is_rewired).any(|step| wrong(step) < wrong(&case)), "{case}");
         }
+    }
+
+    #[test]
+    fn two_numbers_that_must_stay_apart_go_towards_zero_together() {
+        let case: Case =
+            "Pad@28 int64[1] int64[2]{-9223372036850581504,9223372036854775807}:initializer".parse().unwrap();
+        let length = |case: &Case| {
+            let pads = case.sources.get(1)?.int64s().filter(|pads| pads.len() == 2)?;
+            pads[0].checked_add(pads[1]).filter(|sum| (1 << 20..1 << 22).contains(sum))
+        };
+        assert!(length(&case).is_some());
+        let mut steps = 0;
+        let minimized = reduce(case, &mut |candidates| {
+            steps += 1;
+            assert!(steps < 100, "{}", candidates[0]);
+            candidates.iter().position(|candidate| length(candidate).is_some())
+        });
+        assert_eq!(minimized.to_string(), "Pad@28 float[1] int64[2]{1,1048575}");
     }
 
     #[test]
