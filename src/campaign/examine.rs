@@ -90,12 +90,25 @@ pub fn examine_together(
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
 ) -> Option<Vec<Examination>> {
-    let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler)?;
+    examine_some(cases, runtimes, ids, scheduler, &|_, _| true)
+}
+
+/// Like [`examine_together`], but a runtime is given only those cases that `is_wanted` names, by the index of the case and that of
+/// the runtime. All others are left out.
+fn examine_some(
+    cases: &[Generated],
+    runtimes: &mut [Box<dyn Runtime>],
+    ids: &[RuntimeId],
+    scheduler: &mut Scheduler,
+    is_wanted: &dyn Fn(usize, usize) -> bool,
+) -> Option<Vec<Examination>> {
+    let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler, is_wanted)?;
     // A runtime may disagree with itself only because one of its results comes from a batch and another does not.
     let (places, doubtful): (Vec<usize>, Vec<Generated>) =
         (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
     if scheduler.puts_together() && !doubtful.is_empty() {
-        let again = execute_and_compare(&doubtful, runtimes, ids, &mut scheduler.alone())?;
+        let is_wanted = |case: usize, index: usize| is_wanted(places[case], index);
+        let again = execute_and_compare(&doubtful, runtimes, ids, &mut scheduler.alone(), &is_wanted)?;
         places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
     }
     recognize_truncation(cases, runtimes, ids, scheduler, &mut examinations)?;
@@ -103,7 +116,7 @@ pub fn examine_together(
     Some(examinations)
 }
 
-/// If a runtime is wrong in a graph, executes each node of the graph alone. A mismatch that a node shows alone is a defect of
+/// If a runtime is wrong in a graph, executes each node of the graph alone on its release. A mismatch that a node shows alone is a defect of
 /// that node. If a node is left out and no other node explains the mismatch, its cause is not known, and the graph is left
 /// out too.
 fn look_at_nodes(
@@ -121,7 +134,11 @@ fn look_at_nodes(
     if nodes.is_empty() {
         return Some(());
     }
-    let alone = examine_together(&nodes, runtimes, ids, scheduler)?;
+    let is_wanted = |node: usize, index: usize| {
+        let mut judged = ids.iter().zip(&examinations[places[node]].judgements);
+        judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_wrong(judgement))
+    };
+    let alone = examine_some(&nodes, runtimes, ids, scheduler, &is_wanted)?;
     let mut unknown: BTreeMap<(usize, usize), Gap> = BTreeMap::new();
     for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
         let Examination { judgements, of_nodes, .. } = &mut examinations[place];
@@ -152,10 +169,13 @@ fn execute_and_compare(
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
+    is_wanted: &dyn Fn(usize, usize) -> bool,
 ) -> Option<Vec<Examination>> {
-    let executed = cases.iter().zip(scheduler.execute(cases, runtimes, &|_, _| true)?);
+    let executed = cases.iter().zip(scheduler.execute(cases, runtimes, is_wanted)?);
+    let not_wanted = || (left_out(Gap::LeftOut), Judgement::Unsupported(Gap::LeftOut));
     let examinations = executed.map(|(generated, done)| {
-        let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.into_iter().flatten().unzip();
+        let done = done.into_iter().map(|done| done.unwrap_or_else(not_wanted));
+        let (executions, mut judgements): (Vec<Execution>, Vec<Judgement>) = done.unzip();
         compare_configurations(
             &generated.expectation,
             generated.case.nodes.len(),

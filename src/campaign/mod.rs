@@ -74,8 +74,8 @@ const LEAST: u64 = 256;
 /// The number of cases in the first block of a thread: few, because a case may take long. The next block is larger if a block
 /// takes less than `SHORT`, and smaller if it takes more than `LONG`.
 const FIRST: u64 = 4;
-const SHORT: Duration = Duration::from_millis(250);
-const LONG: Duration = Duration::from_millis(750);
+const SHORT: Duration = Duration::from_millis(500);
+const LONG: Duration = Duration::from_millis(1500);
 
 /// The time between two reports of progress.
 const TELL: Duration = Duration::from_millis(200);

@@ -386,6 +386,29 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
 }
 
 #[test]
+fn the_nodes_of_a_graph_are_for_the_releases_that_are_wrong_in_it() {
+    let graph = Generated::given("a=Flatten@28 float[2,3]; Shape a".parse().unwrap());
+    let log = Arc::new(Mutex::new(BTreeMap::new()));
+    let rows: [(_, _, &[Fault]); 3] = [("a", "wrong", &[native_shape]), ("a", "right", &[]), ("b", "right", &[])];
+    let counting = rows.map(|(name, configuration, faults)| {
+        let (version, configuration) = ("1".to_owned(), configuration.to_owned());
+        let id = RuntimeId { name: name.to_owned(), version, configuration };
+        let right = planted::with_faults(faults).unwrap();
+        Box::new(Counting { id, right, has_kernel: true, log: Arc::clone(&log) }) as Box<dyn Runtime>
+    });
+    let mut runtimes = Vec::from(counting);
+    let ids = runtime::ids(&runtimes);
+    let examination = examine(&graph, &mut runtimes, &ids);
+    let of_nodes: Vec<usize> = examination.of_nodes.into_keys().collect();
+    let wrong = ids.iter().position(|id| id.configuration == "wrong").unwrap();
+    assert_eq!(of_nodes, [wrong]);
+    let asked =
+        |name: &str| log.lock().unwrap().iter().filter(|(id, _)| id.name == name).map(|(_, count)| *count).collect();
+    let all = 1 + graph.case.each_alone().len();
+    assert_eq!((asked("a"), asked("b")), (vec![all, all], vec![1]));
+}
+
+#[test]
 fn what_asks_for_more_elements_than_are_judged_is_left_out() {
     struct Listed(Vec<Case>);
     impl Source for Listed {
