@@ -186,8 +186,9 @@ enum Aspect {
     Versions(Versions),
     /// The element type of a source that a node takes as its first input, with the operator of the node and its version.
     Type(OperatorName, u8, ElementType),
-    /// The operator of a node, the wiring of each input (`None` if another node gives it), and the rule that leaves the case open.
-    Wiring(OperatorName, SmallVec<[Option<Wiring>; 3]>, Option<Rule>),
+    /// The operator of the case (or [`GRAPH`](crate::operator::GRAPH)), the wiring of each source, and the rule that leaves
+    /// the case open.
+    Wiring(OperatorName, Vec<Wiring>, Option<Rule>),
     /// A known defect, by its index. The case has all of its features.
     Defect(usize),
 }
@@ -198,13 +199,6 @@ pub(super) type Aspects = Option<SmallVec<[usize; 4]>>;
 /// Discrepancies in which a runtime gives no answer.
 const KEEPS_FROM_ANSWERING: [Discrepancy; 5] =
     [Discrepancy::Crash, Discrepancy::Exhaustion, Discrepancy::Garbage, Discrepancy::Panic, Discrepancy::RefusesValid];
-
-impl AspectCount {
-    /// How many answers there are for each missing answer.
-    fn likelihood(self) -> u32 {
-        self.answered / (self.lacking + 1)
-    }
-}
 
 impl Aspect {
     fn all(member: &Member, expected: &[Trigger]) -> Option<Vec<Aspect>> {
@@ -226,15 +220,10 @@ impl Aspect {
                 && defect.is_in(member.features())
         };
         let defects = (0..expected.len()).filter(|&place| keeps(&expected[place])).map(Aspect::Defect);
-        let wiring = |value: &Value| match value {
-            Value::Source(place) => Some(case.sources[*place].wiring),
-            Value::Output { .. } => None,
-        };
-        let wirings = case.nodes.iter().map(|node| {
-            let wirings = node.inputs.iter().flatten().map(wiring).collect();
-            Aspect::Wiring(node.operator.name, wirings, expectation.rule())
-        });
-        Some([Aspect::Versions(Versions::of(case))].into_iter().chain(wirings).chain(types).chain(defects).collect())
+        let wirings = case.sources.iter().map(|operand| operand.wiring).collect();
+        let defects: Vec<Aspect> = defects.collect();
+        let own = [Aspect::Versions(Versions::of(case)), Aspect::Wiring(subject, wirings, expectation.rule())];
+        Some(own.into_iter().chain(types).chain(defects).collect())
     }
 
     /// Whether this aspect can be the reason for an outcome that is not an answer.
@@ -277,14 +266,11 @@ impl<'a> Guess<'a> {
         }
         let seen = &mut self.experience[runtime];
         seen.resize(self.aspects.len(), AspectCount::default());
-        let own = || aspects.iter().flatten().copied();
-        if let Outcome::Answer(_) = outcome {
-            own().for_each(|place| seen[place].answered += 1);
-        } else if let Some(place) =
-            own().filter(|&place| self.aspects[place].is_behind(outcome)).min_by_key(|&place| seen[place].likelihood())
-        {
-            // Of several aspects that may be the reason, the one with the fewest answers so far is taken.
-            seen[place].lacking += 1;
+        for &place in aspects.iter().flatten() {
+            match outcome {
+                Outcome::Answer(_) => seen[place].answered += 1,
+                other => seen[place].lacking += u32::from(self.aspects[place].is_behind(other)),
+            }
         }
     }
 
