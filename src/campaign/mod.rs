@@ -151,9 +151,11 @@ pub fn run(
     let quarantine: OnceLock<Quarantine> = OnceLock::new();
     // The number of threads at work, and a signal that a thread has ended.
     let (working, ended) = (Mutex::new(threads), Condvar::new());
-    let is_over = || stop.is_asked_in((options.reserve)());
+    // Whether the time is up, if the next block takes this long.
+    let is_over = |block: Duration| stop.is_asked_in((options.reserve)() + block);
     // A campaign that is resumed at its end needs no runtime.
-    let is_at_its_end = total.is_some() && (is_over() || options.cases.is_some_and(|cases| first >= cases));
+    let is_at_its_end =
+        total.is_some() && (is_over(Duration::ZERO) || options.cases.is_some_and(|cases| first >= cases));
     let shared = Mutex::new(Shared { total, checkpoint });
     let work = || -> Result<(), CampaignError> {
         if is_at_its_end {
@@ -168,7 +170,8 @@ pub fn run(
         let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len(), options.known)));
         let mut scheduler = Scheduler::new(options.batch, options.expected, options.known).searching(failures, stop);
         let mut size = FIRST.min(most);
-        while !is_over() {
+        let mut before = Duration::ZERO;
+        while !is_over(before) {
             let first = next.fetch_add(size, Ordering::Relaxed);
             let end = options.cases.map_or(first + size, |cases| cases.min(first + size));
             if first >= end {
@@ -223,7 +226,8 @@ pub fn run(
             if has_ended {
                 break;
             }
-            size = match began.elapsed() {
+            before = began.elapsed();
+            size = match before {
                 short if short < SHORT => (size * 2).min(most),
                 long if long > LONG => (size / 2).max(1),
                 _ => size,

@@ -57,6 +57,8 @@ struct Notes {
     /// How many groups were sorted, and the time that it took.
     count: u32,
     time: Duration,
+    /// The longest time that a group took.
+    longest: Duration,
 }
 
 impl Notes {
@@ -141,7 +143,9 @@ impl<'a> Triage<'a> {
         let notes = lock(&self.notes);
         let mean = (notes.time + USUAL * FEW) / (notes.count + FEW);
         let rounds = |count: usize| u32::try_from(count.div_ceil(self.threads)).unwrap_or(u32::MAX);
-        mean.saturating_mul(rounds(other)) + (2 * self.limit).saturating_mul(rounds(costly))
+        // The last group may take as long as the longest did.
+        let last = if other > 0 { notes.longest } else { Duration::ZERO };
+        mean.saturating_mul(rounds(other)) + last + (2 * self.limit).saturating_mul(rounds(costly))
     }
 
     /// How many groups are not sorted yet.
@@ -325,6 +329,7 @@ impl<'a> Triage<'a> {
             cases.insert(group.text().to_owned(), minimized);
         }
         notes.time += time;
+        notes.longest = notes.longest.max(time);
         if is_first {
             notes.count += 1;
             drop(notes);
