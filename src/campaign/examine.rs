@@ -54,6 +54,12 @@ impl Examination {
         faults
     }
 
+    /// Whether the judgement of any configuration of the release of the runtime with this index meets a condition.
+    fn is_any_of_release(&self, ids: &[RuntimeId], index: usize, holds: impl Fn(&Judgement) -> bool) -> bool {
+        let mut judged = ids.iter().zip(&self.judgements);
+        judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && holds(judgement))
+    }
+
     /// Whether a runtime disagrees with itself.
     fn has_disagreement(&self) -> bool {
         let is_at_odds = |discrepancy: &Discrepancy| discrepancy.severity() == Severity::Disagrees;
@@ -116,9 +122,9 @@ fn examine_some(
     Some(examinations)
 }
 
-/// If a runtime is wrong in a graph, executes each node of the graph alone on its release. A mismatch that a node shows alone is a defect of
-/// that node. If a node is left out and no other node explains the mismatch, its cause is not known, and the graph is left
-/// out too.
+/// If a runtime is wrong in a graph, executes each node of the graph alone on its release. A mismatch that a node shows alone is a
+/// defect of that node. If a node is left out and no other node explains the mismatch, its cause is not known, and the graph is
+/// left out too.
 fn look_at_nodes(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -134,10 +140,7 @@ fn look_at_nodes(
     if nodes.is_empty() {
         return Some(());
     }
-    let is_wanted = |node: usize, index: usize| {
-        let mut judged = ids.iter().zip(&examinations[places[node]].judgements);
-        judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_wrong(judgement))
-    };
+    let is_wanted = |node: usize, index: usize| examinations[places[node]].is_any_of_release(ids, index, is_wrong);
     let alone = examine_some(&nodes, runtimes, ids, scheduler, &is_wanted)?;
     let mut unknown: BTreeMap<(usize, usize), Gap> = BTreeMap::new();
     for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
@@ -221,10 +224,8 @@ fn compare_variants(
         .unzip();
     // Two outcomes are compared only if both are acceptable. Otherwise one of them is wrong, which says more. Whether the
     // outcome of a variant is acceptable depends on all configurations.
-    let is_compared = |variant: usize, index: usize| {
-        let mut judged = ids.iter().zip(&examinations[places[variant].0].judgements);
-        judged.any(|(id, judgement)| id.is_release_of(&ids[index]) && is_acceptable(judgement))
-    };
+    let is_compared =
+        |variant: usize, index: usize| examinations[places[variant].0].is_any_of_release(ids, index, is_acceptable);
     let executed = variants.iter().zip(scheduler.execute(&variants, runtimes, &is_compared)?);
     for ((place, relation), (variant, done)) in places.iter().zip(executed) {
         let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));

@@ -170,8 +170,8 @@ pub fn run(
         let failures = Failures::LookInto(quarantine.get_or_init(|| Quarantine::new(ids.len(), options.known)));
         let mut scheduler = Scheduler::new(options.batch, options.expected, options.known).searching(failures, stop);
         let mut size = FIRST.min(most);
-        let mut before = Duration::ZERO;
-        while !is_over(before) {
+        let mut last = Duration::ZERO;
+        while !is_over(last) {
             let first = next.fetch_add(size, Ordering::Relaxed);
             let end = options.cases.map_or(first + size, |cases| cases.min(first + size));
             if first >= end {
@@ -226,8 +226,8 @@ pub fn run(
             if has_ended {
                 break;
             }
-            before = began.elapsed();
-            size = match before {
+            last = began.elapsed();
+            size = match last {
                 short if short < SHORT => (size * 2).min(most),
                 long if long > LONG => (size / 2).max(1),
                 _ => size,

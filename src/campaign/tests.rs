@@ -350,7 +350,22 @@ struct Counting {
     id: RuntimeId,
     right: Box<dyn Runtime>,
     has_kernel: bool,
-    log: Arc<Mutex<BTreeMap<RuntimeId, usize>>>,
+    log: Log,
+}
+
+/// The number of jobs of each runtime.
+type Log = Arc<Mutex<BTreeMap<RuntimeId, usize>>>;
+
+/// Counts the jobs of a runtime under a name and a configuration of its own.
+fn counting(
+    log: &Log,
+    (name, configuration): (&str, &str),
+    right: Box<dyn Runtime>,
+    has_kernel: bool,
+) -> Box<dyn Runtime> {
+    let [name, version, configuration] = [name, "1", configuration].map(str::to_owned);
+    let id = RuntimeId { name, version, configuration };
+    Box::new(Counting { id, right, has_kernel, log: Arc::clone(log) })
 }
 
 impl Runtime for Counting {
@@ -372,13 +387,10 @@ fn variants_are_for_runtimes_that_can_be_held_against_themselves() {
     assert!(variants > 1);
     let log = Arc::new(Mutex::new(BTreeMap::new()));
     let rows = [("a", "has", true), ("a", "has-not", false), ("b", "has-not", false)];
-    let counting = rows.map(|(name, configuration, has_kernel)| {
-        let (version, configuration) = ("1".to_owned(), configuration.to_owned());
-        let id = RuntimeId { name: name.to_owned(), version, configuration };
-        let counting = Counting { id, right: planted::without_faults().unwrap(), has_kernel, log: Arc::clone(&log) };
-        Box::new(counting) as Box<dyn Runtime>
-    });
-    let mut runtimes = Vec::from(counting);
+    let counting = |(name, configuration, has_kernel)| {
+        counting(&log, (name, configuration), planted::without_faults().unwrap(), has_kernel)
+    };
+    let mut runtimes = Vec::from(rows.map(counting));
     let ids = runtime::ids(&runtimes);
     examine(&open, &mut runtimes, &ids);
     let asked: Vec<usize> = log.lock().unwrap().values().copied().collect();
@@ -390,13 +402,10 @@ fn the_nodes_of_a_graph_are_for_the_releases_that_are_wrong_in_it() {
     let graph = Generated::given("a=Flatten@28 float[2,3]; Shape a".parse().unwrap());
     let log = Arc::new(Mutex::new(BTreeMap::new()));
     let rows: [(_, _, &[Fault]); 3] = [("a", "wrong", &[native_shape]), ("a", "right", &[]), ("b", "right", &[])];
-    let counting = rows.map(|(name, configuration, faults)| {
-        let (version, configuration) = ("1".to_owned(), configuration.to_owned());
-        let id = RuntimeId { name: name.to_owned(), version, configuration };
-        let right = planted::with_faults(faults).unwrap();
-        Box::new(Counting { id, right, has_kernel: true, log: Arc::clone(&log) }) as Box<dyn Runtime>
-    });
-    let mut runtimes = Vec::from(counting);
+    let counting = |(name, configuration, faults)| {
+        counting(&log, (name, configuration), planted::with_faults(faults).unwrap(), true)
+    };
+    let mut runtimes = Vec::from(rows.map(counting));
     let ids = runtime::ids(&runtimes);
     let examination = examine(&graph, &mut runtimes, &ids);
     let of_nodes: Vec<usize> = examination.of_nodes.into_keys().collect();
