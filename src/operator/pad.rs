@@ -338,7 +338,13 @@ fn pad(call: &Call, mode: Mode, pads: &[i64], axes: Option<&[i64]>) -> Expectati
         return Expectation::reject(Rule::PAD_FILL_COUNT);
     }
     if places.iter().collect::<HashSet<_>>().len() < places.len() {
-        return Expectation::anything(Rule::PAD_REPEATED_AXIS);
+        // In one reading every number counts, and then the output may be vast.
+        let mut most = data.dims().to_vec();
+        for (&place, &count) in places.iter().cycle().zip(pads) {
+            most[place] = most[place].saturating_add(count.max(0));
+        }
+        let rule = if is_vast_output(&most) { Rule::VAST_ANSWER } else { Rule::PAD_REPEATED_AXIS };
+        return Expectation::anything(rule);
     }
     let lines = lines(data.dims(), &places, pads);
     let dims = match dims(mode, &lines) {
@@ -556,6 +562,16 @@ mod tests {
         let odd = evaluate("edge", letters("abc"), &[1, 1], Some(letters("ab")));
         let tolerated = answers(&["aabcc"]);
         assert_eq!(odd, Expectation::Unspecified { rule: Rule::PAD_FILL_RANK, tolerated });
+    }
+
+    #[test]
+    fn an_axis_that_is_repeated_leaves_a_vast_output_open() {
+        let axes = Tensor::vector(&[0, -1]);
+        let rows = [([1, 1, 1, -1], Rule::PAD_REPEATED_AXIS), ([1, 1, 1 << 32, 1], Rule::VAST_ANSWER)];
+        for (pads, rule) in rows {
+            let inputs = [Some(letters("abc")), Some(Tensor::vector(&pads)), None, Some(axes.clone())];
+            assert_eq!(PAD.evaluate(19, &[], &inputs, 1), Expectation::anything(rule), "{pads:?}");
+        }
     }
 
     #[test]
