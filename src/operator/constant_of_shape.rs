@@ -1,6 +1,6 @@
 //! `ConstantOfShape`: a tensor of the requested shape whose elements are all the same.
 
-use super::draw::{MAX_DRAWN, dims_of_rank, is_laborious};
+use super::draw::{MAX_DRAWN, dims_of_rank, is_laborious, max_drawn};
 use super::{
     Aim, Answer, Attribute, AttributeKind, AttributeSpec, AttributeValue, Call, Drawing, Expectation, InputSpec,
     Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version, always, boundary_sizes, is_vast, is_vast_output,
@@ -158,7 +158,8 @@ fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
         d.dims.clone()
     } else {
         let rank = d.length.map_or(Ok(2), u8::try_from).unwrap_or(u8::MAX);
-        dims_of_rank(d.u, rank, MAX_DRAWN)?
+        let most = max_drawn(d.u)?;
+        dims_of_rank(d.u, rank, most)?
     };
     if shape.contains(&0) && d.ratio(1, 6)? {
         let mut larger = shape.clone();

@@ -317,6 +317,12 @@ impl<'d, 'u> Drawing<'d, 'u> {
         Ok(())
     }
 
+    /// How many copies of the data the output may have.
+    pub fn copies(&mut self) -> Result<i64> {
+        let count = product(self.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
+        Ok(max_drawn(self.u)? / count.max(1))
+    }
+
     /// A size up to a bound, now and then 0.
     pub fn size_within(&mut self, most: i64) -> Result<i64> {
         if self.ratio(1, 20)? {
@@ -502,6 +508,14 @@ pub(super) fn is_laborious(dims: &[i64]) -> bool {
 /// The most elements that drawn data may have.
 pub(crate) const MAX_DRAWN: i64 = 4096;
 
+/// The most elements that most drawn data has. Time goes into each element, but few defects need more elements.
+const USUAL_MAX: i64 = 512;
+
+/// How many elements one draw of data may have.
+pub(crate) fn max_drawn(u: &mut Unstructured) -> Result<i64> {
+    Ok(if u.ratio(1, 8)? { MAX_DRAWN } else { USUAL_MAX })
+}
+
 /// Dims of data. The ranks are 0 to 12, seldom 33 or 64, where one case may take a runtime as long as a thousand others. The sizes
 /// are 0, 1, primes and powers of two. About 4 % of the dims have another factor: up to 128, or one of some beyond. Of the dims
 /// with a 0, 6 % have a size above 2^16 beside it.
@@ -516,7 +530,8 @@ pub(crate) fn dims(u: &mut Unstructured) -> Result<Vec<i64>> {
         9994..=9997 => 33,
         _ => 64,
     };
-    dims_of_rank(u, rank, MAX_DRAWN)
+    let most = max_drawn(u)?;
+    dims_of_rank(u, rank, most)
 }
 
 /// As `dims`, for one rank and at most `most` elements.

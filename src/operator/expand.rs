@@ -1,11 +1,11 @@
 //! Expand: a tensor repeated along its dims of 1, and along new dims before the first, until it has the requested shape.
 
-use super::draw::{MAX_DRAWN, is_laborious};
+use super::draw::is_laborious;
 use super::{
     Aim, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version,
     always, boundary_sizes, is_vast, is_vast_output,
 };
-use crate::tensor::{ElementType, Tensor, product};
+use crate::tensor::{ElementType, Tensor};
 
 pub(crate) static EXPAND: Operator = Operator {
     name: "Expand",
@@ -110,8 +110,7 @@ fn valid_shape(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
         Some(length) => length,
         None => d.u.int_in_range(0..=(rank + 2).min(MAX_RANK.max(rank)))?,
     };
-    let count = product(d.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
-    let mut room = MAX_DRAWN / count.max(1);
+    let mut room = d.copies()?;
     let mut shape = Vec::with_capacity(length);
     for place in 0..length {
         let size = match from_the_right(&d.dims, length, place) {
@@ -294,6 +293,7 @@ pub(super) fn repeated(data: &Tensor, dims: &[i64]) -> Tensor {
 mod tests {
     use super::*;
     use crate::operator::Answer;
+    use crate::tensor::product;
 
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;

@@ -43,7 +43,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use arbitrary::Unstructured;
 
 pub(crate) use draw::{
-    Aim, Data, Drawing, Drawn, Given, MAX_DRAWN, boundary_axes, boundary_sizes, dims, dims_of_rank, rank,
+    Aim, Data, Drawing, Drawn, Given, MAX_DRAWN, boundary_axes, boundary_sizes, dims, dims_of_rank, max_drawn, rank,
 };
 pub use rule::{Rule, Text, Topic};
 use rule::{When, always, between, since, until};

@@ -2,12 +2,12 @@
 
 mod first;
 
-use super::draw::{MAX_DRAWN, is_laborious};
+use super::draw::is_laborious;
 use super::{
     Aim, Answer, Arity, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic,
     Types, Version, boundary_sizes, is_vast, is_vast_output, since, until,
 };
-use crate::tensor::{ElementType, Tensor, product};
+use crate::tensor::{ElementType, Tensor};
 
 pub(crate) static TILE: Operator = Operator {
     name: "Tile",
@@ -139,9 +139,8 @@ fn repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
 
 /// Repeats that are valid for the data.
 fn valid_repeats(d: &mut Drawing) -> arbitrary::Result<Vec<i64>> {
-    let count = product(d.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
     // Several copies of vast dims would exceed an i64.
-    let mut room = if d.breaks(Rule::VAST_DIMS) { 1 } else { MAX_DRAWN / count.max(1) };
+    let mut room = if d.breaks(Rule::VAST_DIMS) { 1 } else { d.copies()? };
     let mut repeats = Vec::with_capacity(d.dims.len());
     for place in 0..d.dims.len() {
         let repeat = if d.dims[place] == 0 { d.choose(&OVER_ZERO)? } else { d.size_within(room)? };
@@ -299,6 +298,7 @@ fn copies(data: &Tensor, dims: &[i64]) -> Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::product;
 
     const MIN: i64 = i64::MIN;
     const MAX: i64 = i64::MAX;

@@ -4,15 +4,12 @@ use arbitrary::{Result, Unstructured};
 
 use super::{ENOUGH, ENTROPY, Generated, Intent, entropy};
 use crate::case::{Case, Declared, Declares, Fed, Node, Operand, Shown, Value, Wiring};
-use crate::operator::{Answer, Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank};
+use crate::operator::{Answer, Data, Expectation, Given, MAX_DRAWN, Role, boundary_sizes, dims_of_rank, max_drawn};
 use crate::tensor::{ElementType, Tensor, product};
 
 /// The highest rank of data in a model with several cases. Beyond this rank, one case may take a runtime as long as a thousand
 /// others.
 pub(super) const MAX_RANK: usize = 12;
-
-/// The usual limit of elements when data is drawn for an existing model. With more elements, all time goes into copying them.
-const USUAL: i64 = 256;
 
 /// The most attempts to draw other tensors for which a graph has an answer.
 const TRIES: u32 = 4;
@@ -124,7 +121,7 @@ fn fed_otherwise(case: &Case, u: &mut Unstructured) -> Result<Case> {
             // A parameter that is not fed seldom suits data with another number of elements.
             let keeps_count = has_fixed_parameter(case) && u.ratio(3, 4)?;
             let rank = u8::try_from(dims.len()).unwrap_or(0);
-            let most = if u.ratio(1, 8)? { MAX_DRAWN } else { USUAL };
+            let most = max_drawn(u)?;
             *dims = if keeps_count { shuffled(u, dims)? } else { dims_of_rank(u, rank, most)? };
         }
     }

@@ -18,7 +18,7 @@ use crate::case::pattern::Pattern;
 use crate::case::{Case, Declared, Declares, MAX_NODES, Node, Operand, Shown, Value, Wiring};
 use crate::operator::{
     Aim, Answer, Attribute, Data, Drawn, Expectation, Given, MAX_DRAWN, Operator, Role, Rule, Version, dims,
-    dims_of_rank, may_be_constant,
+    dims_of_rank, max_drawn, may_be_constant,
 };
 use crate::tensor::{ElementType, Tensor, product};
 
@@ -349,7 +349,8 @@ impl<'a> Sketch<'a> {
     /// Adds a source of a type that the version lists: half of the sources have a type that every runtime supports.
     fn add_data(&mut self, u: &mut Unstructured, version: &Version) -> Result<Value> {
         let dims = dims(u)?;
-        let dims = if dims.len() > MAX_RANK { dims_of_rank(u, 3, MAX_DRAWN)? } else { dims };
+        let most = max_drawn(u)?;
+        let dims = if dims.len() > MAX_RANK { dims_of_rank(u, 3, most)? } else { dims };
         let is_usual = |of: &ElementType| matches!(of, ElementType::Float | ElementType::Int64);
         let usual: Vec<ElementType> = version.element_types.iter().copied().filter(is_usual).collect();
         let is_any = usual.is_empty() || u.ratio(1, 2)?;
@@ -376,7 +377,10 @@ impl<'a> Sketch<'a> {
         let data = data.and_then(|data| self.tensor(data)).map(of);
         let data = match data {
             Some(data) => data,
-            None => Data { element_type: *u.choose(callee.1.element_types)?, dims: dims_of_rank(u, 2, MAX_DRAWN)? },
+            None => {
+                let (element_type, most) = (*u.choose(callee.1.element_types)?, max_drawn(u)?);
+                Data { element_type, dims: dims_of_rank(u, 2, most)? }
+            }
         };
         callee.0.draw(u, callee.1, aim, Some(data))
     }

@@ -384,11 +384,11 @@ fn a_seed_gives_the_same_cases_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..5).map(|index| generator.case(SEED, index).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    Flatten@20 axis=-1 uint32[1,1]:default(overridden)
-    Flatten@12 _
-    Shape@9 int8[17,64]:special
-    Reshape@24 allowzero=1 uint4[32,1]:input(shared) int64[6]{2,2,1,1,4,2}:input(unranked)
-    Shape@14 float16[]:special
+    Flatten@20 axis=2 complex128[1,128]:input(symbolic)
+    Flatten@12 axis=-1 _
+    Shape@9 double[64,1]:special
+    Reshape@24 allowzero=1 float[1,4]:input(symbolic) int64[6]{2,2,1,1,1,1}:constant
+    Shape@14 complex64[]:special:default
     ");
 }
 
@@ -596,12 +596,12 @@ fn a_seed_gives_the_same_graphs_for_ever() {
     let generator = Generator::new(["Shape", "Flatten", "Reshape", "Size"].map(|name| name.parse().unwrap()).to_vec());
     let lines: Vec<String> = (0..6).map(|index| generator.graph_case(SEED, index, 2..=6).case.to_string()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
-    a=Flatten@5 axis=0 float[]:random(54062):input(symbolic); a1=Reshape int64[4]{-1,1,1,1}:initializer int64[1]{-1}:initializer :output(rank); a2=Reshape a a1 :output; Size int64[32,3,3,1,1,1,1,1,1,1,1,1]:special:initializer(typed)
-    a=Shape@8 int64[128,2]; a1=Reshape a int64[2]{1,2}; a2=Size a1 :output(rank); a3=Size a1; a4=Size a3 :output; Size a3 :output(static)
-    a=Flatten@24 axis=1 float4e2m1[32]:input(symbolic); a1=Reshape a int64[1]{32}:input(symbolic) :info(static); a2=Shape a; a3=Reshape a1 a2 :output(static); a4=Flatten a :output(rank); Flatten a3
-    x1=int64[1,11,13,16,1,1]:special:constant; a=Flatten@24 axis=0 int64[]:special:initializer(typed) :output; a1=Shape x1; a2=Max a1 int64[1]{1}:constant(typed) :output; a3=Reshape x1 a2; Flatten axis=5 a3
-    x=int64[0,4]; a=Shape@1 x :info(rank); a1=Size a :output; a2=Shape x; Shape a2
-    x=complex128[7,1,7]; a=Shape@4 x; a1=Shape x; a2=Shape a1 :output; a3=Reshape shape=[32,0,-1] float16[32,0,0]:random(8428):initializer(typed); a4=Shape a3 :output; Shape a
+    a=Flatten@5 axis=0 float[]:default(overridden) :output(static); a1=Flatten a; a2=Shape a1 :output; Shape a1
+    a=Shape@8 int32[2,5]:random(63364):input(symbolic) :output; a1=Size a; a2=Reshape a1 int64[0]{}:initializer; a3=Size a2 :output(rank); a4=Size a; Shape a4 :output(static)
+    a=Flatten@24 axis=-1 float[0]:constant(typed); a1=Reshape a int64[2]{3,0}; a2=Shape a :info; a3=Reshape a1 a2 :output; a4=Flatten a3 :info(static); Reshape allowzero=1 a4 int64[2]{70000,0}:initializer :output(rank)
+    x1=float[16]:constant(typed); a=Flatten@24 axis=0 int8[]:special:input(shared) :output; a1=Shape x1 :info(static); a2=Max a1 int64[1]{1}:constant :info; a3=Reshape x1 a2 :output(static); Reshape allowzero=1 x1 a1 :output(rank)
+    x=float[4,32]:random(22831); a=Shape@1 x :info(rank); a1=Size a :output; a2=Shape x; Shape a2
+    a=Shape@4 int64[1,7,3]:special; a1=Shape a :output; a2=Size a1 :output; a3=Reshape shape=[-1,0,0,0,0,1] double[7,0,1,3,1,1]:input(shared) :output; a4=Shape a :output; Shape a4
     ");
 }
 

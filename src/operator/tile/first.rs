@@ -3,7 +3,7 @@
 
 use half::f16;
 
-use super::{Aim, Answer, Call, Drawing, ElementType, Expectation, MAX_DRAWN, Rule, Tensor, is_vast_output};
+use super::{Aim, Answer, Call, Drawing, ElementType, Expectation, Rule, Tensor, is_vast_output};
 use crate::operator::{axis, is_vast};
 use crate::tensor::product;
 
@@ -47,8 +47,8 @@ pub(super) fn draw(d: &mut Drawing) -> arbitrary::Result<()> {
 
 /// A number of tiles that is valid for the data.
 fn tiles(d: &mut Drawing, along: i64) -> arbitrary::Result<i64> {
-    let count = product(d.dims.iter().copied()).and_then(|count| i64::try_from(count).ok()).unwrap_or(MAX_DRAWN);
-    let tiles = d.size_within(MAX_DRAWN / count.max(1))?;
+    let most = d.copies()?;
+    let tiles = d.size_within(most)?;
     let dims = axis(along, d.dims.len()).and_then(|axis| with_tiles(&d.dims, axis, tiles));
     Ok(if dims.is_some_and(|dims| !is_vast(&dims)) { tiles } else { 1 })
 }

@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 
-use super::{Callee, Sketch, dims, dims_of_rank, int, is_small};
+use super::{Callee, Sketch, dims, dims_of_rank, int, is_small, max_drawn};
 use crate::case::generate::feeds::MAX_RANK;
 use crate::case::generate::{contents, operand, parameter_wiring, wiring};
 use crate::case::pattern::{Argument, Number, PATTERNS, Pattern, Statement};
@@ -22,8 +22,7 @@ use crate::operator::tile::TILE;
 use crate::operator::transpose::TRANSPOSE;
 use crate::operator::unsqueeze::UNSQUEEZE;
 use crate::operator::{
-    Attribute, AttributeKind, AttributeValue, Data, Drawn, Expectation, INDEX_TYPES, MAX_DRAWN, Operator, Types,
-    Version,
+    Attribute, AttributeKind, AttributeValue, Data, Drawn, Expectation, INDEX_TYPES, Operator, Types, Version,
 };
 use crate::tensor::{ElementType, Tensor};
 
@@ -103,8 +102,9 @@ impl Sketch<'_> {
             if is_usual { *u.choose(&[ElementType::Float, ElementType::Int64])? } else { *u.choose(&types)? };
         // Dims at the boundaries suit few patterns.
         let rank = int(u, 1..=4)?;
-        let drawn = if attempt.is_multiple_of(3) { dims(u)? } else { dims_of_rank(u, rank, MAX_DRAWN)? };
-        let dims = if drawn.len() > MAX_RANK { dims_of_rank(u, 3, MAX_DRAWN)? } else { drawn };
+        let most = max_drawn(u)?;
+        let drawn = if attempt.is_multiple_of(3) { dims(u)? } else { dims_of_rank(u, rank, most)? };
+        let dims = if drawn.len() > MAX_RANK { dims_of_rank(u, 3, most)? } else { drawn };
         let source = Operand { contents: contents(u)?, wiring: wiring(u)?, ..Operand::new(element_type, dims) };
         self.add_source(u, source)
     }
