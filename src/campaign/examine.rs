@@ -6,7 +6,7 @@ use super::quarantine::left_out;
 use super::schedule::{Scheduler, mismatches};
 use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::{Answer, Expectation};
-use crate::runtime::{Execution, Gap, Runtime, RuntimeId};
+use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId};
 use crate::tensor::Tensor;
 use crate::verdict::{
     Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
@@ -329,7 +329,13 @@ fn residue(
         let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.is_release_of(&ids[index]));
         let contrary = examination.contrary.get(&index).map(|contrary| &contrary.execution);
         let involved = rows.map(|(_, execution)| execution).chain(contrary);
-        let so: BTreeSet<bool> = involved.map(|execution| is_acceptable(&judge_one(asked, execution))).collect();
+        // Where an answer is asked for, a refusal that is tolerated does not do it.
+        let does = |execution: &Execution| {
+            let judgement = judge_one(asked, execution);
+            let is_refusal = matches!(execution.outcome, Outcome::Refused { .. } | Outcome::Unclassified { .. });
+            judgement == Judgement::Agrees || matches!(judgement, Judgement::Tolerated(_)) && !is_refusal
+        };
+        let so: BTreeSet<bool> = involved.map(does).collect();
         return (so.len() == 2).then(Vec::new);
     }
     let is_answer = found.iter().all(|discrepancy| discrepancy.severity() == Severity::WrongAnswer);

@@ -148,6 +148,15 @@ fn a_truncated_target_is_one_finding_however_it_shows() {
 }
 
 #[test]
+fn an_answer_in_one_wiring_and_a_tolerated_refusal_in_another_are_explained_by_truncation() {
+    // The lowest 32 bits of the target are 1. An allowzero of -1 leaves open whether the case is refused.
+    let case: Case = "Reshape@28 allowzero=-1 float[1] int64[1]{-4294967295}".parse().unwrap();
+    let mut probe = Probe::new(with_faults(&[truncated_target]).unwrap());
+    let sighting = probe.look(&case, "planted").unwrap();
+    assert_eq!(sighting.configurations[0].1[0].discrepancies, [Discrepancy::Truncates]);
+}
+
+#[test]
 fn time_that_runs_out_is_not_explained_by_truncation_to_what_is_not_judged() {
     fn takes_all_time(_: &Job, execution: &mut Execution) {
         execution.outcome = Outcome::TimedOut;
