@@ -375,12 +375,11 @@ impl<'a> Sketch<'a> {
     fn draft(&self, u: &mut Unstructured, callee: Callee, data: Option<Value>, aim: Aim) -> Result<Drawn> {
         let of = |tensor: &Tensor| Data { element_type: tensor.element_type(), dims: tensor.dims().to_vec() };
         let data = data.and_then(|data| self.tensor(data)).map(of);
-        let data = match data {
-            Some(data) => data,
-            None => {
-                let (element_type, most) = (*u.choose(callee.1.element_types)?, max_drawn(u)?);
-                Data { element_type, dims: dims_of_rank(u, 2, most)? }
-            }
+        let data = if let Some(data) = data {
+            data
+        } else {
+            let (element_type, most) = (*u.choose(callee.1.element_types)?, max_drawn(u)?);
+            Data { element_type, dims: dims_of_rank(u, 2, most)? }
         };
         callee.0.draw(u, callee.1, aim, Some(data))
     }
