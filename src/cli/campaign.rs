@@ -175,20 +175,20 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let [for_minimizing, for_the_rest] =
         [for_minimizing, for_the_rest].map(|stop| stop.at(end.map(|end| end + Duration::from_secs(1))));
     let limits = conclusion.runtimes.limits();
+    let threads = conclusion.threads();
+    let open_probe = || conclusion.runtimes.open_until(&rows, &limits, &signals).map(Probe::new);
     // Opened once here, so that provisioning and its errors come before anything else.
-    let mut probe = Probe::new(conclusion.runtimes.open_until(&rows, &limits, &signals)?);
-    let ids = probe.ids();
-    let (owners, known) = ledger.owned_triggers(&mut probe);
-    drop(probe);
+    let ids = open_probe()?.ids();
+    let known = ledger.owned_triggers_on(threads, &open_probe);
     if signals.was_asked() {
         eprintln!("Stopped before the first case");
         return Ok(Conducted { cases: 0, ending: Ending::Stopped });
     }
+    let (owners, known) = known?;
     let cases = (plan.described.clone(), plan.shard);
     let owners = owners.into_iter().map(|known| known.variant.id.clone()).collect();
     let header = Header::new(cases, ids.clone(), ledger.checksum(), owners, common.ignore_known);
     let mut checkpoint = opened.start(header.clone(), plan.limits)?;
-    let threads = conclusion.threads();
     let to_ignore = if common.ignore_known { &[][..] } else { &known };
     let open_rows = |rows: &[Row], stop: &Stop| conclusion.runtimes.open_until(rows, &limits, stop);
     let triage = Triage::new(&rows, to_ignore, threads, limits.time, &open_rows);

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fmt, fs, iter};
 
 use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
@@ -17,8 +18,9 @@ use crate::campaign::{Quarantine, Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::operator::ANY;
-use crate::runtime::{RuntimeId, by_number, kinds};
+use crate::runtime::{OpenError, RuntimeId, by_number, kinds};
 use crate::tensor::ElementType;
+use crate::threads::on_threads;
 use crate::verdict::Mismatch;
 
 /// Every known issue.
@@ -228,38 +230,42 @@ impl Ledger {
     /// A minimized case has one type of data, but several types may show the mismatch. Each type that is seen to show it gives a
     /// trigger.
     pub fn triggers(&self, probe: &mut Probe) -> Vec<Vec<Trigger>> {
-        let ids = probe.ids();
-        let costly = self.known().filter(|known| known.variant.mismatch().is_costly());
-        let costly: Vec<Trigger> = costly.flat_map(|known| known.written_triggers(&ids)).collect();
-        let quarantine = Quarantine::new(ids.len(), &costly);
-        let of = |known: Known| {
-            if known.variant.mismatch().is_costly() {
-                return known.written_triggers(&ids);
-            }
-            let mut triggers = known.triggers(probe);
-            for trigger in triggers.clone() {
-                let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..known.variant.mismatch() };
-                let mut others = variations(&known.variant.case());
-                // A case that is known to take all of its time with another type would do so at the start of each campaign.
-                others.retain(|case| !quarantine.has(&ids, case));
-                let sightings = probe.look_all(&others, &mismatch.runtime);
-                for (case, _) in others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch)) {
-                    let features = known.variant.features_shown(case, &mismatch, probe);
-                    let own = Trigger { features, ..trigger.clone() };
-                    if !triggers.contains(&own) {
-                        triggers.push(own);
-                    }
-                }
-            }
-            triggers
-        };
-        self.known().map(of).collect()
+        let costly = self.costly(&probe.ids());
+        self.known().map(|known| known.triggers_of_types(&costly, probe)).collect()
     }
 
     /// The triggers of all variants in one list, and the variant of each.
     pub fn owned_triggers(&self, probe: &mut Probe) -> (Vec<Known<'_>>, Vec<Trigger>) {
-        let triggers = self.known().zip(self.triggers(probe));
-        triggers.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
+        owned(self.known().zip(self.triggers(probe)))
+    }
+
+    /// The same, on so many threads, each with a probe of its own.
+    ///
+    /// # Errors
+    /// If a runtime cannot be opened.
+    pub fn owned_triggers_on(
+        &self,
+        threads: usize,
+        open: &(dyn Fn() -> Result<Probe, OpenError> + Sync),
+    ) -> Result<(Vec<Known<'_>>, Vec<Trigger>), OpenError> {
+        let all: Vec<Known> = self.known().collect();
+        let next = AtomicUsize::new(0);
+        let parts = on_threads(threads, || {
+            let mut probe = open()?;
+            let costly = self.costly(&probe.ids());
+            let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&place| place < all.len());
+            let work = iter::from_fn(take).map(|place| (place, all[place].triggers_of_types(&costly, &mut probe)));
+            Ok(work.collect::<Vec<_>>())
+        })?;
+        let by_place: BTreeMap<usize, Vec<Trigger>> = parts.into_iter().flatten().collect();
+        Ok(owned(all.into_iter().zip(by_place.into_values())))
+    }
+
+    /// The cases of variants that end a process, or take all of its time.
+    fn costly(&self, ids: &[RuntimeId]) -> Quarantine {
+        let costly = self.known().filter(|known| known.variant.mismatch().is_costly());
+        let triggers: Vec<Trigger> = costly.flat_map(|known| known.written_triggers(ids)).collect();
+        Quarantine::new(ids.len(), &triggers)
     }
 
     /// Writes the versions of a variant to the ledger of the checkout in the current directory.
@@ -408,6 +414,11 @@ fn with_variant(document: &mut DocumentMut, cause: &str, variant: &Variant) -> R
         .ok_or_else(|| format!("the cause {cause} has no variant"))?
         .push(table);
     Ok(())
+}
+
+/// The triggers of variants in one list, and the variant of each.
+fn owned<'a>(variants: impl Iterator<Item = (Known<'a>, Vec<Trigger>)>) -> (Vec<Known<'a>>, Vec<Trigger>) {
+    variants.flat_map(|(known, own)| own.into_iter().map(move |trigger| (known, trigger))).unzip()
 }
 
 fn no_entry(kind: &str, id: &str) -> String {
@@ -653,6 +664,31 @@ impl Known<'_> {
             own.is_some_and(|own| self.variant.features_shown(&case, &own, probe) == trigger.features)
         };
         written.into_iter().filter(|trigger| shows(trigger)).collect()
+    }
+
+    /// The same, and those of data of other types that is seen to show the variant. A costly variant has the triggers that the
+    /// ledger gives.
+    fn triggers_of_types(self, costly: &Quarantine, probe: &mut Probe) -> Vec<Trigger> {
+        let ids = probe.ids();
+        if self.variant.mismatch().is_costly() {
+            return self.written_triggers(&ids);
+        }
+        let mut triggers = self.triggers(probe);
+        for trigger in triggers.clone() {
+            let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..self.variant.mismatch() };
+            let mut others = variations(&self.variant.case());
+            // A case that is known to take all of its time with another type would do so at the start of each campaign.
+            others.retain(|case| !costly.has(&ids, case));
+            let sightings = probe.look_all(&others, &mismatch.runtime);
+            for (case, _) in others.iter().zip(sightings).filter(|(_, sighting)| sighting.shows(&mismatch)) {
+                let features = self.variant.features_shown(case, &mismatch, probe);
+                let own = Trigger { features, ..trigger.clone() };
+                if !triggers.contains(&own) {
+                    triggers.push(own);
+                }
+            }
+        }
+        triggers
     }
 
     /// The triggers that the ledger gives, without running the case.
