@@ -329,10 +329,12 @@ fn residue(
         let rows = ids.iter().zip(&examination.executions).filter(|(id, _)| id.is_release_of(&ids[index]));
         let contrary = examination.contrary.get(&index).map(|contrary| &contrary.execution);
         let involved = rows.map(|(_, execution)| execution).chain(contrary);
-        // Where an answer is asked for, a refusal that is tolerated does not do it.
+        // Where an answer is asked for, a refusal of another wiring that is tolerated does not do it.
+        let is_of_wirings = contrary.is_some();
         let does = |execution: &Execution| {
             let judgement = judge_one(asked, execution);
-            let is_refusal = matches!(execution.outcome, Outcome::Refused { .. } | Outcome::Unclassified { .. });
+            let is_refusal =
+                is_of_wirings && matches!(execution.outcome, Outcome::Refused { .. } | Outcome::Unclassified { .. });
             judgement == Judgement::Agrees || matches!(judgement, Judgement::Tolerated(_)) && !is_refusal
         };
         let so: BTreeSet<bool> = involved.map(does).collect();
