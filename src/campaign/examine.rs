@@ -96,25 +96,40 @@ pub fn examine_together(
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
 ) -> Option<Vec<Examination>> {
-    examine_some(cases, runtimes, ids, scheduler, &|_, _| true)
+    examine_some(cases, runtimes, ids, scheduler, Scope::ALL)
 }
 
-/// Like [`examine_together`], but a runtime is given only those cases that `is_wanted` names, by the index of the case and that of
-/// the runtime. All others are left out.
-fn examine_some(
+/// The part of an examination that is wanted.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    /// Whether a runtime is given a case, by the index of the case and that of the runtime. All others are left out.
+    pub(crate) rows: &'a dyn Fn(usize, usize) -> bool,
+    /// Whether a case is compared with a variant, by the index of the case, the number of the variant and the number of its
+    /// variants.
+    pub(crate) variants: &'a dyn Fn(usize, usize, usize) -> bool,
+}
+
+impl Scope<'_> {
+    const ALL: Scope<'static> = Scope { rows: &|_, _| true, variants: &|_, _, _| true };
+}
+
+/// Like [`examine_together`], but only what is wanted.
+pub(crate) fn examine_some(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
-    is_wanted: &dyn Fn(usize, usize) -> bool,
+    wanted: Scope,
 ) -> Option<Vec<Examination>> {
-    let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler, is_wanted)?;
+    let mut examinations = execute_and_compare(cases, runtimes, ids, scheduler, wanted)?;
     // A runtime may disagree with itself only because one of its results comes from a batch and another does not.
     let (places, doubtful): (Vec<usize>, Vec<Generated>) =
         (0..cases.len()).filter(|&i| examinations[i].has_disagreement()).map(|i| (i, cases[i].clone())).unzip();
     if scheduler.puts_together() && !doubtful.is_empty() {
-        let is_wanted = |case: usize, index: usize| is_wanted(places[case], index);
-        let again = execute_and_compare(&doubtful, runtimes, ids, &mut scheduler.alone(), &is_wanted)?;
+        let rows = |case: usize, index: usize| (wanted.rows)(places[case], index);
+        let variants = |case: usize, number: usize, of: usize| (wanted.variants)(places[case], number, of);
+        let wanted = Scope { rows: &rows, variants: &variants };
+        let again = execute_and_compare(&doubtful, runtimes, ids, &mut scheduler.alone(), wanted)?;
         places.into_iter().zip(again).for_each(|(place, alone)| examinations[place] = alone);
     }
     recognize_truncation(cases, runtimes, ids, scheduler, &mut examinations)?;
@@ -140,8 +155,8 @@ fn look_at_nodes(
     if nodes.is_empty() {
         return Some(());
     }
-    let is_wanted = |node: usize, index: usize| examinations[places[node]].is_any_of_release(ids, index, is_wrong);
-    let alone = examine_some(&nodes, runtimes, ids, scheduler, &is_wanted)?;
+    let rows = |node: usize, index: usize| examinations[places[node]].is_any_of_release(ids, index, is_wrong);
+    let alone = examine_some(&nodes, runtimes, ids, scheduler, Scope { rows: &rows, ..Scope::ALL })?;
     let mut unknown: BTreeMap<(usize, usize), Gap> = BTreeMap::new();
     for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
         let Examination { judgements, of_nodes, .. } = &mut examinations[place];
@@ -172,9 +187,9 @@ fn execute_and_compare(
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
-    is_wanted: &dyn Fn(usize, usize) -> bool,
+    wanted: Scope,
 ) -> Option<Vec<Examination>> {
-    let executed = cases.iter().zip(scheduler.execute(cases, runtimes, is_wanted)?);
+    let executed = cases.iter().zip(scheduler.execute(cases, runtimes, wanted.rows)?);
     let not_wanted = || (left_out(Gap::LeftOut), Judgement::Unsupported(Gap::LeftOut));
     let examinations = executed.map(|(generated, done)| {
         let done = done.into_iter().map(|done| done.unwrap_or_else(not_wanted));
@@ -191,7 +206,7 @@ fn execute_and_compare(
         Examination { executions, judgements, contrary: BTreeMap::new(), of_nodes: BTreeMap::new() }
     });
     let mut examinations: Vec<Examination> = examinations.collect();
-    compare_variants(cases, runtimes, ids, scheduler, &mut examinations)?;
+    compare_variants(cases, runtimes, ids, scheduler, wanted, &mut examinations)?;
     Some(examinations)
 }
 
@@ -204,6 +219,7 @@ fn compare_variants(
     runtimes: &mut [Box<dyn Runtime>],
     ids: &[RuntimeId],
     scheduler: &mut Scheduler,
+    wanted: Scope,
     examinations: &mut [Examination],
 ) -> Option<()> {
     let is_small = |answer: &Answer| match answer {
@@ -219,13 +235,19 @@ fn compare_variants(
     let open = cases.iter().enumerate().filter(|(_, generated)| has_room(generated));
     let (places, variants): (Vec<(usize, Relation)>, Vec<Generated>) = open
         .flat_map(|(place, generated)| {
-            variants(generated).into_iter().map(move |variant| ((place, variant.relation), variant.generated))
+            let variants = variants(generated);
+            let of = variants.len();
+            let numbered = variants.into_iter().enumerate();
+            let variants = numbered.filter(move |&(number, _)| (wanted.variants)(place, number, of));
+            variants.map(move |(_, variant)| ((place, variant.relation), variant.generated))
         })
         .unzip();
     // Two outcomes are compared only if both are acceptable. Otherwise one of them is wrong, which says more. Whether the
     // outcome of a variant is acceptable depends on all configurations.
-    let is_compared =
-        |variant: usize, index: usize| examinations[places[variant].0].is_any_of_release(ids, index, is_acceptable);
+    let is_compared = |variant: usize, index: usize| {
+        let (place, _) = places[variant];
+        (wanted.rows)(place, index) && examinations[place].is_any_of_release(ids, index, is_acceptable)
+    };
     let executed = variants.iter().zip(scheduler.execute(&variants, runtimes, &is_compared)?);
     for ((place, relation), (variant, done)) in places.iter().zip(executed) {
         let done = done.into_iter().enumerate().filter_map(|(index, done)| Some((index, done?)));

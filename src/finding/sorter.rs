@@ -1,5 +1,6 @@
 //! Tells new defects from known ones, one mismatch at a time.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Extent, Finding, Minimized, Probe, minimize};
@@ -13,6 +14,8 @@ pub struct Sorter {
     known: Vec<Trigger>,
     /// Further triggers that were minimized to a known defect, each with the place of the defect in `known`.
     seen: Vec<(Trigger, usize)>,
+    /// By mismatch and features: the place in `known` of the defect to which such a case was minimized.
+    minimized: HashMap<Mismatch, HashMap<Features, usize>>,
 }
 
 /// The defect that a mismatch belongs to.
@@ -48,7 +51,9 @@ impl Sorter {
     /// The place of the known defect whose trigger explains a mismatch.
     pub(super) fn explaining(&self, mismatch: &Mismatch, features: &Features) -> Option<usize> {
         let seen = self.seen.iter().find(|(trigger, _)| trigger.explains(mismatch, features)).map(|(_, place)| *place);
-        seen.or_else(|| self.known.iter().position(|known| known.explains(mismatch, features)))
+        let known = || self.known.iter().position(|known| known.explains(mismatch, features));
+        let minimized = || self.minimized.get(mismatch)?.get(features).copied();
+        seen.or_else(known).or_else(minimized)
     }
 
     /// Sorts a mismatch that no trigger explains and that was minimized. The extent of a new defect is not measured.
@@ -66,6 +71,7 @@ impl Sorter {
             // Features of less weight than those of the defect would cover more than the defect.
             self.seen.push((Trigger::new(mismatch.clone(), features.clone()), place));
         }
+        self.minimized.entry(mismatch.clone()).or_default().insert(features.clone(), place);
         if known.is_some() {
             return Sorted::Known(place);
         }
@@ -88,5 +94,29 @@ impl Finding {
         let mismatch = &self.trigger.mismatch;
         let time = if mismatch.is_costly() { COSTLY } else { Duration::MAX };
         self.extent = probe.believing(|probe| Extent::measure(&self.case, mismatch, probe, time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::planted;
+
+    #[test]
+    fn a_case_with_the_features_of_one_that_was_minimized_is_not_minimized_again() {
+        let mut probe = Probe::new(vec![planted::named("short-shape").unwrap()]);
+        let plain: Case = "Shape@15 float16[2,3,4]".parse().unwrap();
+        let mismatch = probe.look(&plain, "planted").unwrap().configurations[0].1[0].clone();
+        let minimized = minimize(&plain, &mismatch, &mut probe);
+        // A defect with more features than the case, so that the case cannot stand for it.
+        let special = "Shape@15 start=1 float16[2,3,0]:input(symbolic)".parse::<Case>().unwrap();
+        let special = Features::of(&special);
+        let features = Features::of(&plain);
+        assert!(features.weight() < special.weight());
+        let mut sorter = Sorter::new(vec![Trigger::new(mismatch.clone(), special.clone())]);
+        assert_eq!(sorter.explaining(&mismatch, &features), None);
+        let sorted = sorter.enter(&mismatch, &features, Minimized { features: special, ..minimized });
+        assert!(matches!(sorted, Sorted::Known(0)));
+        assert_eq!(sorter.explaining(&mismatch, &features), Some(0));
     }
 }

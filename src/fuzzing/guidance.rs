@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::campaign::Examination;
 use crate::case::{Generated, Size};
 use crate::operator::Expectation;
-use crate::runtime::{Execution, Outcome};
+use crate::runtime::{Execution, Gap, Outcome, RuntimeId};
 use crate::verdict::{Discrepancy, Judgement, reaction};
 
 /// The number of counters, of one byte each. It is large enough that some thousands of reactions rarely share a counter.
@@ -35,7 +35,8 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn of(generated: &Generated, examination: &Examination) -> Observation {
+    /// A row that was not given the case does not count, and the configurations of a release count as one.
+    pub(super) fn of(generated: &Generated, examination: &Examination, ids: &[RuntimeId]) -> Observation {
         let case = &generated.case;
         let call = case.call();
         let version = call.and_then(|call| call.version).map(|version| version.since);
@@ -46,9 +47,13 @@ impl Observation {
             Expectation::Unspecified { .. } => 2,
         };
         let name = case.subject();
-        let rows = || examination.executions.iter().zip(&examination.judgements).enumerate();
-        let reactions: Vec<u64> =
-            rows().map(|(row, (execution, judgement))| number((row, react(execution), verdict(judgement)))).collect();
+        let rows = ids.iter().zip(&examination.executions).zip(&examination.judgements);
+        let rows = rows.filter(|(_, judgement)| **judgement != Judgement::Unsupported(Gap::LeftOut));
+        let reaction = |((id, execution), judgement): ((&RuntimeId, &Execution), &Judgement)| {
+            number((&id.name, &id.version, react(execution), verdict(judgement)))
+        };
+        let mut reactions: Vec<u64> = rows.map(reaction).collect();
+        reactions.dedup();
         let mut others = vec![number((name, version, kind, rule))];
         others.extend(reactions.iter().map(|reaction| number((name, version, reaction))));
         Observation {
@@ -101,7 +106,7 @@ fn verdict(judgement: &Judgement) -> (u8, &[Discrepancy]) {
 }
 
 /// A hash of a value, which is the same as long as the program is the same.
-fn number(value: impl Hash) -> u64 {
+pub(super) fn number(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

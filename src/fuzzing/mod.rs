@@ -2,6 +2,7 @@
 //!
 //! libFuzzer works on one thread of one process, and so does this module. The runtimes are opened once, in this process.
 
+mod choice;
 mod guidance;
 mod input;
 mod settings;
@@ -14,19 +15,21 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process;
 use std::rc::Rc;
+use std::slice;
 use std::time::{Duration, Instant};
 
 pub use input::{Input, cross_over, mutate};
 pub use settings::{SETTINGS, Settings, SettingsError};
 
-use crate::campaign::{Examination, Fault, Quarantine, examine};
+use crate::campaign::{Examination, Fault, Quarantine, Scheduler, Scope, examine_some};
 use crate::case::{Case, Features, Generated, Node, Operand};
 use crate::files::{quoted, reproduce};
 use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Sorter};
 use crate::model::Job;
-use crate::operator::OPERATORS;
+use crate::operator::{Expectation, OPERATORS};
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
-use crate::verdict::Discrepancy;
+use crate::verdict::{Discrepancy, Judgement};
+use choice::{Choice, Chosen};
 use guidance::{Observation, Reactions};
 
 /// A running fuzz target.
@@ -36,6 +39,8 @@ struct Fuzzer {
     settings: Settings,
     runtimes: Vec<Box<dyn Runtime>>,
     ids: Vec<RuntimeId>,
+    choice: Choice,
+    scheduler: Scheduler<'static>,
     probe: Probe,
     sorter: Sorter,
     /// Known defects that end a process or take all of its time. There is no other process for such a case, so it is not run.
@@ -103,7 +108,10 @@ impl Fuzzer {
         let wanted = under_minimization(env::args()).map(|case| signatures(&case, &mut sorter.clone(), &mut probe));
         let log = settings.log.as_deref().map(Log::open).transpose()?;
         let ids = runtime::ids(&runtimes);
-        Ok(Fuzzer { target, settings, runtimes, ids, probe, sorter, costly, wanted, log, in_runtimes })
+        // While libFuzzer minimizes an input, the finding must show on whichever configuration it did.
+        let choice = if wanted.is_some() { Choice::all() } else { Choice::new(&ids) };
+        let scheduler = Scheduler::new(1, &[], &[]);
+        Ok(Fuzzer { target, settings, runtimes, ids, choice, scheduler, probe, sorter, costly, wanted, log, in_runtimes })
     }
 
     fn run(&mut self, input: &Input) -> bool {
@@ -115,8 +123,13 @@ impl Fuzzer {
         if generated.expectation.is_beyond_judging() {
             return false;
         }
-        let examination = examine(&generated, &mut self.runtimes, &self.ids);
-        let observation = Observation::of(&generated, &examination);
+        let mut examination = self.examine(&generated, &self.choice.of(&generated));
+        // Which of several disagreements counts, and what explains it, is decided by all of them.
+        let has_room = matches!(generated.expectation, Expectation::Unspecified { .. });
+        if has_room && examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))) {
+            examination = self.examine(&generated, &Chosen::All);
+        }
+        let observation = Observation::of(&generated, &examination, &self.ids);
         if self.settings.guidance {
             observation.show();
         }
@@ -129,6 +142,14 @@ impl Fuzzer {
             }
         }
         true
+    }
+
+    fn examine(&mut self, generated: &Generated, chosen: &Chosen) -> Examination {
+        let rows = |_, row| chosen.has_row(row);
+        let variants = |_, number, of| chosen.has_variant(number, of);
+        let (cases, wanted) = (slice::from_ref(generated), Scope { rows: &rows, variants: &variants });
+        let examined = examine_some(cases, &mut self.runtimes, &self.ids, &mut self.scheduler, wanted);
+        examined.unwrap_or_default().remove(0)
     }
 
     fn new_findings(&mut self, generated: &Generated, examination: &Examination) -> Vec<Finding> {
