@@ -5,10 +5,17 @@
 //!
 //! Each runtime is right but for one fault. A campaign of one thread runs until it has a mismatch: on the cases that come before
 //! those of the seed, which are the catalogue and a case for each cell, and then on the cases of each of some seeds.
+//!
+//! With `--fuzz FOLDER`, the fuzz targets in that folder look for each fault too, in as much time, with one seed. They are built
+//! with
+//!
+//!     cargo build --release -p onnx-crosscheck-fuzz --features planted
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -32,6 +39,9 @@ struct Arguments {
     /// How many nodes a case has, such as `1` or `2..6`
     #[arg(long, default_value_t = Nodes::default())]
     nodes: Nodes,
+    /// Also measure the fuzz targets in this folder, which are built with the feature `planted`
+    #[arg(long, value_name = "FOLDER")]
+    fuzz: Option<PathBuf>,
     /// Writes the results into this file, after the line `<!-- measured -->`, and the curve beside it as SVG
     #[arg(long)]
     page: Option<PathBuf>,
@@ -47,21 +57,38 @@ struct Found {
     cases: u64,
 }
 
-/// A fault with the result of each seed; `None` if it was not found in time.
+/// The results of a search by seed; `None` if the fault was not found in time.
+type Results = Vec<Option<Found>>;
+
+/// A fault with the results of the campaigns, and of the fuzz targets.
 struct Measured {
     name: &'static str,
     aspect: Aspect,
     /// Whether the cases before those of the seed show it.
     is_in_catalogue: bool,
-    results: Vec<Option<Found>>,
+    results: Results,
+    /// Empty if fuzz targets were not measured, or cannot find the fault.
+    fuzzed: Results,
+}
+
+/// The median over the seeds; `None` if most of them did not find the fault.
+fn median(results: &[Option<Found>]) -> Option<Found> {
+    let mut sorted = results.to_vec();
+    sorted.sort_by_key(|result| result.map_or(Duration::MAX, |found| found.time));
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().flatten()
+}
+
+/// The median in two columns: cases, and seconds.
+fn columns(results: &[Option<Found>]) -> String {
+    match median(results) {
+        Some(found) => format!("{} | {:.2}", found.cases, found.time.as_secs_f64()),
+        None => "- | -".to_owned(),
+    }
 }
 
 impl Measured {
-    /// The median over the seeds; `None` if most of them did not find it.
     fn median(&self) -> Option<Found> {
-        let mut sorted = self.results.clone();
-        sorted.sort_by_key(|result| result.map_or(Duration::MAX, |found| found.time));
-        sorted[(sorted.len() - 1) / 2]
+        median(&self.results)
     }
 
     fn difficulty(&self) -> &'static str {
@@ -74,16 +101,14 @@ impl Measured {
 
     fn line(&self) -> String {
         let found = self.results.iter().flatten().count();
-        let (cases, time) = match self.median() {
-            Some(found) => (found.cases.to_string(), format!("{:.2}", found.time.as_secs_f64())),
-            None => ("-".to_owned(), "-".to_owned()),
-        };
         let listed = if self.is_in_catalogue { "yes" } else { "no" };
+        let fuzzed = if self.fuzzed.is_empty() { String::new() } else { format!(" {} |", columns(&self.fuzzed)) };
         format!(
-            "| {} | {} | {listed} | {found} of {} | {cases} | {time} |",
+            "| {} | {} | {listed} | {found} of {} | {} |{fuzzed}",
             self.name,
             aspect(self.aspect),
-            self.results.len()
+            self.results.len(),
+            columns(&self.results)
         )
     }
 }
@@ -128,6 +153,31 @@ fn look_for(fault: &str, aspect: Aspect, seed: Option<u64>, arguments: &Argument
     first.get().copied()
 }
 
+/// Runs fuzz targets from their seeds until the first finding: `graph` if the fault needs several nodes, and else `any` and, if
+/// that does not find it, `graph`.
+fn fuzz_for(fault: &str, aspect: Aspect, seed: u64, folder: &Path, most: Duration) -> Option<Found> {
+    use Aspect::{Declaration, Edge, Observation, Pattern, Session};
+    let needs_graph = matches!(aspect, Edge | Pattern | Declaration | Observation | Session);
+    let targets = if needs_graph { &["graph"][..] } else { &["any", "graph"] };
+    targets.iter().find_map(|target| {
+        let own = tempfile::tempdir().expect("a folder can be made");
+        let log = own.path().join("log");
+        let mut command = Command::new(folder.join(target));
+        command.env("CROSSCHECK_RUNTIMES", format!("planted/{fault}")).env("CROSSCHECK_LOG", &log);
+        command.arg(own.path()).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target));
+        command.arg(format!("-artifact_prefix={}/", own.path().display()));
+        command.args([format!("-max_total_time={}", most.as_secs()), format!("-seed={seed}")]);
+        command.output().unwrap_or_else(|error| panic!("{target} cannot be run: {error}"));
+        // `SECONDS s, N cases: finding SIGNATURE`
+        let log = fs::read_to_string(log).unwrap_or_default();
+        let line = log.lines().find(|line| line.contains(": finding "))?;
+        let (time, rest) = line.split_once(" s, ")?;
+        let found =
+            Found { time: Duration::from_secs_f64(time.parse().ok()?), cases: rest.split_once(' ')?.0.parse().ok()? };
+        Some(found).filter(|found| found.time <= most)
+    })
+}
+
 /// What stands on the page: the counts by aspect and by difficulty, and each fault, the hardest last.
 fn page(all: &mut [Measured], arguments: &Arguments, curve: &str) -> String {
     let mut text = format!(
@@ -151,7 +201,12 @@ fn page(all: &mut [Measured], arguments: &Arguments, curve: &str) -> String {
         text += &row(&aspect(*of), list);
     }
     text += &row("all", &all.iter().collect::<Vec<_>>());
-    text += "\n| fault | depends on | in the catalogue | seeds that found it | cases, median | seconds, median |\n|---|---|---|---|---|---|\n";
+    let (fuzz, line) = if arguments.fuzz.is_some() { (" fuzzing: cases | seconds |", "---|---|") } else { ("", "") };
+    writeln!(
+        text,
+        "\n| fault | depends on | in the catalogue | seeds that found it | cases, median | seconds, median |{fuzz}\n|---|---|---|---|---|---|{line}"
+    )
+    .expect("text can be written");
     all.sort_by_key(|measured| measured.median().map_or(Duration::MAX, |found| found.time));
     for measured in all {
         writeln!(text, "{}", measured.line()).expect("text can be written");
@@ -161,15 +216,6 @@ fn page(all: &mut [Measured], arguments: &Arguments, curve: &str) -> String {
 
 /// Draws how many of all searches, each for a fault with a seed, have found it after a time.
 fn draw(all: &[Measured], most: Duration, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    let mut times: Vec<f64> =
-        all.iter().flat_map(|measured| &measured.results).flatten().map(|found| found.time.as_secs_f64()).collect();
-    times.sort_by(f64::total_cmp);
-    let searches = all.iter().map(|measured| measured.results.len()).sum::<usize>();
-    let percent = |count: usize| {
-        #[expect(clippy::cast_precision_loss, reason = "a share for a picture")]
-        let share = count as f64 / searches as f64;
-        100.0 * share
-    };
     let area = SVGBackend::new(path, (800, 400)).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
@@ -178,12 +224,36 @@ fn draw(all: &[Measured], most: Duration, path: &Path) -> Result<(), Box<dyn std
         .y_label_area_size(50)
         .build_cartesian_2d((0.001..most.as_secs_f64()).log_scale(), 0.0..100.0)?;
     chart.configure_mesh().x_desc("seconds, one thread").y_desc("found, in percent").draw()?;
-    let steps =
-        times.iter().enumerate().flat_map(|(place, &time)| [(time, percent(place)), (time, percent(place + 1))]);
-    let end = (most.as_secs_f64(), percent(times.len()));
-    chart.draw_series(LineSeries::new(steps.chain([end]), BLUE.stroke_width(2)))?;
+    let campaigns = all.iter().flat_map(|measured| measured.results.clone()).collect();
+    let fuzzed: Results = all.iter().flat_map(|measured| measured.fuzzed.clone()).collect();
+    for (name, results, color) in
+        [("campaign, cases of a seed", campaigns, BLUE), ("fuzz target, from its seeds", fuzzed, RED)]
+    {
+        if results.is_empty() {
+            continue;
+        }
+        let curve = LineSeries::new(steps(&results, most), color.stroke_width(2));
+        let sample = move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2));
+        chart.draw_series(curve)?.label(name).legend(sample);
+    }
+    let place = SeriesLabelPosition::LowerRight;
+    chart.configure_series_labels().position(place).background_style(WHITE).border_style(BLACK).draw()?;
     area.present()?;
     Ok(())
+}
+
+/// The points of a curve: time, and the share of the searches that have found their fault, in percent.
+fn steps(results: &[Option<Found>], most: Duration) -> Vec<(f64, f64)> {
+    let mut times: Vec<f64> = results.iter().flatten().map(|found| found.time.as_secs_f64().max(0.001)).collect();
+    times.sort_by(f64::total_cmp);
+    let percent = |count: usize| {
+        #[expect(clippy::cast_precision_loss, reason = "a share for a picture")]
+        let share = count as f64 / results.len() as f64;
+        100.0 * share
+    };
+    let steps =
+        times.iter().enumerate().flat_map(|(place, &time)| [(time, percent(place)), (time, percent(place + 1))]);
+    steps.chain([(most.as_secs_f64(), percent(times.len()))]).collect()
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -196,7 +266,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (place, &(name, aspect)) in faults.iter().enumerate() {
         let is_in_catalogue = look_for(name, aspect, None, &arguments).is_some();
         let results = (1..=arguments.seeds).map(|seed| look_for(name, aspect, Some(seed), &arguments)).collect();
-        let measured = Measured { name, aspect, is_in_catalogue, results };
+        // A target is one process with the runtimes, so it is not made for faults of processes.
+        let fuzz = arguments.fuzz.as_deref().filter(|_| aspect != Aspect::Process);
+        let fuzzed = fuzz.map(|folder| fuzz_for(name, aspect, 1, folder, arguments.time)).into_iter().collect();
+        let measured = Measured { name, aspect, is_in_catalogue, results, fuzzed };
         eprintln!("{}/{} {}", place + 1, faults.len(), measured.line());
         all.push(measured);
     }
@@ -209,9 +282,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match &arguments.page {
         Some(path) => {
             const MARK: &str = "<!-- measured -->\n";
-            let whole = std::fs::read_to_string(path)?;
+            let whole = fs::read_to_string(path)?;
             let (before, _) = whole.split_once(MARK).ok_or("the page has no line `<!-- measured -->`")?;
-            std::fs::write(path, format!("{before}{MARK}\n{text}"))?;
+            fs::write(path, format!("{before}{MARK}\n{text}"))?;
         }
         None => print!("{text}"),
     }

@@ -18,8 +18,8 @@ pub use checkpoint::{Checkpoint, CheckpointError, Header, Limits, Manner, Opened
 pub use coverage::{
     CellReport, Counts, Coverage, CoverageReport, GraphReport, RuleReport, State, Subject, WrongReport,
 };
-pub(crate) use examine::{Scope, examine_some};
 pub use examine::{Contrary, Examination, Fault, examine, examine_all, examine_together};
+pub(crate) use examine::{Scope, examine_some};
 pub use merge::{Incomplete, MergeError, Merged, Origin};
 pub use quarantine::Quarantine;
 pub(crate) use quarantine::broken_rule;

@@ -58,9 +58,8 @@ impl Choice {
     /// The choice for a case.
     pub(super) fn of(&self, generated: &Generated) -> Chosen {
         let Some(places) = &self.places else { return Chosen::All };
-        let draw = |what: usize, of: usize| {
-            usize::try_from(number((&generated.case, what)) % of.max(1) as u64).unwrap_or(0)
-        };
+        let draw =
+            |what: usize, of: usize| usize::try_from(number((&generated.case, what)) % of.max(1) as u64).unwrap_or(0);
         let has_room = matches!(generated.expectation, Expectation::Unspecified { .. });
         if has_room && draw(places.len(), COMPARED) == 0 {
             return Chosen::Configurations;

@@ -111,7 +111,20 @@ impl Fuzzer {
         // While libFuzzer minimizes an input, the finding must show on whichever configuration it did.
         let choice = if wanted.is_some() { Choice::all() } else { Choice::new(&ids) };
         let scheduler = Scheduler::new(1, &[], &[]);
-        Ok(Fuzzer { target, settings, runtimes, ids, choice, scheduler, probe, sorter, costly, wanted, log, in_runtimes })
+        Ok(Fuzzer {
+            target,
+            settings,
+            runtimes,
+            ids,
+            choice,
+            scheduler,
+            probe,
+            sorter,
+            costly,
+            wanted,
+            log,
+            in_runtimes,
+        })
     }
 
     fn run(&mut self, input: &Input) -> bool {
@@ -331,7 +344,7 @@ impl Log {
     }
 
     fn line(&mut self, what: &str) {
-        let line = format!("{:.1} s, {} cases: {what}\n", self.started.elapsed().as_secs_f64(), self.cases);
+        let line = format!("{:.2} s, {} cases: {what}\n", self.started.elapsed().as_secs_f64(), self.cases);
         // A log that cannot be written does not stop the run, but the error is reported.
         if let Err(error) = self.file.write_all(line.as_bytes()) {
             let _ = writeln!(io::stderr(), "the log cannot be written: {error}");
