@@ -180,8 +180,9 @@ fn fuzz_for(fault: &str, aspect: Aspect, seed: u64, folder: &Path, most: Duratio
 
 /// What stands on the page: the counts by aspect and by difficulty, and each fault, the hardest last.
 fn page(all: &mut [Measured], arguments: &Arguments, curve: &str) -> String {
+    let fuzz = if arguments.fuzz.is_some() { " (fuzz targets: one)" } else { "" };
     let mut text = format!(
-        "{} faults, {} seeds each, one thread, at most {} for a seed; cases of {} nodes.\n\n![Faults found over time]({curve})\n\n",
+        "{} faults, {} seeds each{fuzz}, one thread, at most {} for a seed; cases of {} nodes.\n\n![Faults found over time]({curve})\n\n",
         all.len(),
         arguments.seeds,
         humantime::format_duration(arguments.time),
