@@ -324,7 +324,7 @@ fn extent(drift: &Drift, configurations: &[&str]) -> String {
     let places = drift.configurations.iter().map(|&place| code(configurations[place])).collect::<Vec<_>>();
     let places =
         if places.len() == configurations.len() { "every configuration".to_owned() } else { places.join(", ") };
-    format!("ResultInWords {} time{}{types}, in {places}.", drift.count, if drift.count == 1 { "" } else { "s" })
+    format!("Seen {} time{}{types}, in {places}.", drift.count, if drift.count == 1 { "" } else { "s" })
 }
 
 /// A text in a table.
@@ -408,6 +408,7 @@ mod tests {
             "| right | `float[2,1]{0.0,1.0}` | |",
             "| 1 | `float[2,1]{0.0,1.0}` | right |",
             "| 2 | `float[1,2]{0.0,1.0}` | **wrong**: gives other dims |",
+            "Seen 1 time, in every configuration.",
             "## Newly fixed",
             "2 cases of Shape, Flatten were run on both releases, and held to the ONNX specification,",
             "    crosscheck compare planted@1 planted@2",

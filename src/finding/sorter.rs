@@ -115,8 +115,8 @@ mod tests {
         assert!(features.weight() < special.weight());
         let mut sorter = Sorter::new(vec![Trigger::new(mismatch.clone(), special.clone())]);
         assert_eq!(sorter.explaining(&mismatch, &features), None);
-        let sorted = sorter.enter(&mismatch, &features, Minimized { features: special, ..minimized });
-        assert!(matches!(sorted, Sorted::Known(0)));
+        let entered = sorter.enter(&mismatch, &features, Minimized { features: special, ..minimized });
+        assert!(matches!(entered, Sorted::Known(0)));
         assert_eq!(sorter.explaining(&mismatch, &features), Some(0));
     }
 }
