@@ -167,7 +167,9 @@ fn fuzz_for(fault: &str, aspect: Aspect, seed: u64, folder: &Path, most: Duratio
         command.arg(own.path()).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target));
         command.arg(format!("-artifact_prefix={}/", own.path().display()));
         command.args([format!("-max_total_time={}", most.as_secs()), format!("-seed={seed}")]);
-        command.output().unwrap_or_else(|error| panic!("{target} cannot be run: {error}"));
+        let output = command.output().unwrap_or_else(|error| panic!("{target} cannot be run: {error}"));
+        // A target that cannot begin ends with 2. It found nothing, but says nothing about the fault.
+        assert!(output.status.code() != Some(2), "{target}: {}", String::from_utf8_lossy(&output.stderr));
         // `SECONDS s, N cases: finding SIGNATURE`
         let log = fs::read_to_string(log).unwrap_or_default();
         let line = log.lines().find(|line| line.contains(": finding "))?;

@@ -1,8 +1,9 @@
 //! Chooses the part of its examination that an input has.
 //!
 //! Loading a model takes most of the time of an execution, and a case with one right answer needs no second configuration to
-//! be judged. So an input is run on one configuration of each release, and compared with one variant. The input decides
-//! which ones: so the same input always does the same, and together the inputs of a run reach all of them.
+//! be judged. So an input is run on one configuration of each release. Where the specification leaves room, it is compared
+//! with one variant, or its configurations with each other. The input decides which: so the same input always does the same,
+//! and together the inputs of a run reach all of them.
 
 use super::guidance::number;
 use crate::case::Generated;

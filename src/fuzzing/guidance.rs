@@ -35,7 +35,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// A row that was not given the case does not count, and the configurations of a release count as one.
+    /// A row that was not given the case does not count, and configurations of a release that react alike count once.
     pub(super) fn of(generated: &Generated, examination: &Examination, ids: &[RuntimeId]) -> Observation {
         let case = &generated.case;
         let call = case.call();
