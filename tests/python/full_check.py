@@ -37,9 +37,12 @@ def pads_axes(model):
 def splits_past_32_bits(model):
     """That of Split holds the dim that is split in 32 bits."""
     tensors = constants(model)
-    names = [node.input[1] for node in model.graph.node if node.op_type == "Split" and len(node.input) > 1]
-    parts = [numpy_helper.to_array(tensors[name]).tolist() for name in names if name in tensors]
-    return any(sum(some) >= 2**31 for some in parts)
+    dims = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.input}
+    dims |= {name: list(tensor.dims) for name, tensor in tensors.items()}
+    splits = [node for node in model.graph.node if node.op_type == "Split"]
+    parts = [numpy_helper.to_array(tensors[name]).tolist() for node in splits for name in node.input[1:] if name in tensors]
+    split = [dim for node in splits for dim in dims.get(node.input[0], [])] + [sum(some) for some in parts]
+    return any(size >= 2**31 for size in split)
 
 
 def full_check(model):
