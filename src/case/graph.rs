@@ -212,11 +212,12 @@ impl Case {
     }
 
     /// The outputs of each node, in the first execution without a refusal, a lenient answer or an unknown value. Without such an
-    /// execution, the outputs of the first execution, up to the node that gives none.
+    /// execution, the outputs of the first of those that get furthest, up to the node that gives none.
     pub fn values(&self, tensors: &[Tensor]) -> Vec<Vec<Tensor>> {
         let branches = self.fold(tensors).branches;
         let sound = branches.iter().find(|branch| !branch.is_refused && !branch.is_lenient && !branch.is_anything);
-        sound.or(branches.first()).map(|branch| branch.values.clone()).unwrap_or_default()
+        let furthest = || branches.iter().rev().max_by_key(|branch| branch.values.len());
+        sound.or_else(furthest).map(|branch| branch.values.clone()).unwrap_or_default()
     }
 
     /// The place of the node that breaks the rule, or whose answer the rule leaves unspecified. `None` if the expectation has

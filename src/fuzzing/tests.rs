@@ -68,6 +68,8 @@ fn what_is_known_to_take_all_memory_is_given_to_no_runtime_in_this_process() {
     let has = |line: &str| costly.has(&ids, &line.parse().unwrap());
     assert!(has("Transpose@28 perm=[0,0] float[2,3]"));
     assert!(has("a=Transpose@28 perm=[1,1] float[2,3]; Flatten a"), "as a node of a graph too");
+    let open = "a=Reshape@28 allowzero=2 float[2,3] int64[2]{2,3}";
+    assert!(has(&format!("{open}; Transpose perm=[0,0] a")), "behind a node that may refuse");
     assert!(!has("Transpose@28 perm=[1,0] float[2,3]"));
     let others = [RuntimeId { name: "in-house".to_owned(), ..ids[0].clone() }];
     assert!(!costly.has(&others, &"Transpose@28 perm=[0,0] float[2,3]".parse().unwrap()), "another takes it");
