@@ -82,6 +82,9 @@ pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
         (discriminant(&expectation), expectation.rule())
     };
     let own = demand(case);
+    if case.twins(node).into_iter().any(|twin| has_takers_of_further_outputs(case, twin)) {
+        return vec![];
+    }
     let others = OTHERS.iter().copied().filter(|operator| *operator != case.nodes[node].operator);
     let replaced = others.filter_map(|operator| {
         let mut other = case.clone();
@@ -107,6 +110,26 @@ pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
     replaced.filter(|other| other.nodes.len() == case.nodes.len() && demand(other) == own).collect()
 }
 
+/// Whether other nodes use an output of a node that is not its first.
+fn has_takers_of_further_outputs(case: &Case, node: usize) -> bool {
+    case.outputs_of(node).skip(1).any(|output| case.takers(output).next().is_some())
+}
+
+/// The case with an Identity of one of its inputs in the place of a node, for each node and each of its inputs.
+pub fn with_an_identity(case: &Case) -> Vec<Case> {
+    let replaced = |place: usize, input: Value| {
+        let mut other = case.clone();
+        let node = &mut other.nodes[place];
+        (node.operator, node.outputs, node.inputs) = (&IDENTITY, 1, vec![Some(input)]);
+        node.attributes.clear();
+        other.tidied()
+    };
+    let may_be =
+        |place: &usize| case.nodes[*place].operator != &IDENTITY && !has_takers_of_further_outputs(case, *place);
+    let of_node = |place: usize| case.nodes[place].inputs.iter().flatten().map(move |input| replaced(place, *input));
+    (0..case.nodes.len()).filter(may_be).flat_map(of_node).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +153,38 @@ mod tests {
             ]
         );
         assert_eq!(others("a=Shape@21 float[2]; Reshape float[2,1] a", 0).len(), 0, "they are no shape of the data");
+    }
+
+    #[test]
+    fn a_node_stays_if_others_use_more_than_its_first_output() {
+        // The first node must be refused, so the others give no values.
+        let case = "a=Flatten@18 axis=9 float[1]; a1=Split num_outputs=2 a => 2; Shape a1.1".parse().unwrap();
+        assert_eq!(with_other_operators(&case, 1), []);
+        let lines: Vec<String> = with_an_identity(&case).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "a=Identity@18 float[1]; a1=Split num_outputs=2 a => 2; Shape a1.1",
+                "a=Flatten@18 axis=9 float[1]; a1=Split num_outputs=2 a => 2; Identity a1.1"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_identity_of_each_input_goes_in_the_place_of_a_node() {
+        let lines = |line: &str| -> Vec<String> {
+            with_an_identity(&line.parse().unwrap()).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            lines("a=Shape@21 float[2]; Reshape float[2,1] a after float[3] float[3,1]"),
+            [
+                "a=Identity@21 float[2]; Reshape float[2,1] a after float[3] float[3,1]",
+                "Identity@21 float[2,1] after float[3,1]",
+                "a=Shape@21 float[2]; Identity a after float[3]",
+            ]
+        );
+        assert_eq!(lines("Split@18 num_outputs=2 float[2] => 2"), ["Identity@18 float[2]"]);
+        assert_eq!(lines("Identity@21 float[2]"), [""; 0]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod target;
 mod truncation;
 mod variants;
 
-pub use complications::{complications, with_other_operators};
+pub use complications::{complications, with_an_identity, with_other_operators};
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};
 pub use generate::{Generated, Generator, Intent, Nodes};
