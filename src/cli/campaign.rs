@@ -224,7 +224,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
     let run = || campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show);
-    let mut statistics = triage.during(&announce, run)?;
+    let mut statistics = triage.during(&announce, &for_cases, run)?;
     progress.finish();
     let triaged = conclusion::finish(&triage, &statistics, &for_minimizing)?;
     let cpu = cpu_time().saturating_sub(cpu_before);

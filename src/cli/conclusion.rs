@@ -12,7 +12,7 @@ use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, t
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
 use crate::finding::{
-    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triage, Triaged, Variant, one_line, snapshot,
+    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triage, Triaged, Variant, alike, one_line, snapshot,
 };
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
@@ -226,18 +226,27 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
     if findings.is_empty() {
         return writeln!(to, "{GOOD}No new findings.{GOOD:#}");
     }
+    let firsts = alike(findings);
+    let causes = firsts.iter().enumerate().filter(|(place, first)| place == *first).count();
     match findings.len() {
         1 => writeln!(to, "{BAD}1 distinct finding, minimized:{BAD:#}")?,
+        many if causes < many => {
+            writeln!(
+                to,
+                "{BAD}{many} distinct findings, which look like {causes} causes, the most severe first:{BAD:#}"
+            )?;
+        }
         many => writeln!(to, "{BAD}{many} distinct findings, the most severe first:{BAD:#}")?,
     }
-    for (number, finding) in (1..).zip(findings) {
+    let leading = findings.iter().enumerate().filter(|(place, _)| firsts[*place] == *place);
+    for (number, (place, finding)) in (1..).zip(leading) {
         let mismatch = &finding.trigger.mismatch;
         writeln!(to, "\n{BOLD}{number}. {mismatch}{BOLD:#}")?;
         writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
         if let Some(known) = ledger.find(&finding.signature()) {
             writeln!(to, "   known as {}", known.cause.id)?;
         } else {
-            for cause in ledger.resembling(mismatch) {
+            for cause in ledger.resembling(&finding.signature()) {
                 writeln!(to, "   resembles {}: {}", cause.id, cause.title)?;
             }
         }
@@ -255,6 +264,13 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
             writeln!(to, "   pass           {pass}")?;
         }
         writeln!(to, "   signature: {}", finding.signature())?;
+        let others = findings.iter().enumerate().filter(|(other, _)| *other != place && firsts[*other] == place);
+        for (number, (_, other)) in (1..).zip(others) {
+            if number == 1 {
+                writeln!(to, "   These look like the same cause:")?;
+            }
+            writeln!(to, "      {}\n         {}", other.trigger.mismatch, reproduce(&other.case.to_string()))?;
+        }
     }
     Ok(())
 }

@@ -269,7 +269,7 @@ fn add(
         new += 1;
         enter(&finding, of, probe, saving)?;
         if of.is_none() {
-            for like in ledger.resembling(&finding.trigger.mismatch) {
+            for like in ledger.resembling(&finding.signature()) {
                 println!("   or is it a variant of {}? {}", like.id, like.title);
             }
         }

@@ -132,19 +132,39 @@ impl Probe {
 
     /// The place of the first of several cases that shows a mismatch in any configuration.
     fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
-        let is_costly = mismatch.is_costly();
+        let at_a_time = if mismatch.is_costly() { 1 } else { AT_A_TIME };
+        self.first_of(cases, &mismatch.runtime, at_a_time, &|_, sighting| sighting.shows(mismatch))
+    }
+
+    /// The place of the first of several cases of which `is_it` is true on a release.
+    pub(super) fn first_that(
+        &mut self,
+        cases: &[Case],
+        release: &str,
+        is_it: &dyn Fn(&Case, &Sighting) -> bool,
+    ) -> Option<usize> {
+        self.first_of(cases, release, AT_A_TIME, is_it)
+    }
+
+    fn first_of(
+        &mut self,
+        cases: &[Case],
+        release: &str,
+        at_a_time: usize,
+        is_it: &dyn Fn(&Case, &Sighting) -> bool,
+    ) -> Option<usize> {
         let mut count = 1;
         let mut first = 0;
         while first < cases.len() {
             let some = &cases[first..cases.len().min(first + count)];
-            let sightings = self.look_all(some, &mismatch.runtime);
-            if let Some(place) = sightings.iter().position(|sighting| sighting.shows(mismatch)) {
+            let sightings = self.look_all(some, release);
+            if let Some(place) = some.iter().zip(&sightings).position(|(case, sighting)| is_it(case, sighting)) {
                 // The cases after it do not count, so that the count does not depend on how many are run at a time.
                 self.executions -= (some.len() - 1 - place) as u64;
                 return Some(first + place);
             }
             first += some.len();
-            count = if is_costly { 1 } else { (count * 2).min(AT_A_TIME) };
+            count = (count * 2).min(at_a_time);
         }
         None
     }

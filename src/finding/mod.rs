@@ -1,5 +1,6 @@
 //! Turns mismatches into findings: each is minimized, distinguished by its signature, measured and saved.
 
+mod alike;
 pub mod backend;
 mod bisect;
 mod changes;
@@ -22,6 +23,7 @@ mod summary;
 mod triage;
 pub mod upstream;
 
+pub use alike::{Core, alike};
 pub use bisect::{Bisection, bisect};
 pub use changes::{About, page};
 pub use drift::{
@@ -63,12 +65,15 @@ pub struct Finding {
     /// The stage of optimization and the passes that cause the mismatch, as [`Culprit::entry`] writes them; `None` if they were not
     /// searched for, or not found.
     pub pass: Option<String>,
+    /// `None` if it was not searched for.
+    pub core: Option<Core>,
 }
 
 impl Finding {
     /// A finding of mismatches that were not minimized.
     pub fn as_drawn(trigger: Trigger, case: Case, count: u64) -> Finding {
-        Finding { trigger, case, count, executions: 0, message: String::new(), extent: Extent::default(), pass: None }
+        let (message, extent) = (String::new(), Extent::default());
+        Finding { trigger, case, count, executions: 0, message, extent, pass: None, core: None }
     }
 
     pub fn signature(&self) -> Signature {

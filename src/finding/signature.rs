@@ -56,14 +56,21 @@ impl Signature {
 
     /// Whether it is a signature of a mismatch, whatever its features. The operator `any` fits every operator.
     pub fn is_of(&self, mismatch: &Mismatch) -> bool {
-        (self.operator == mismatch.operator || self.operator == ANY) && self.is_of_any_operator(mismatch)
-    }
-
-    /// The same as [`Signature::is_of`], whatever the operator.
-    pub fn is_of_any_operator(&self, mismatch: &Mismatch) -> bool {
-        self.runtime == mismatch.runtime_name()
+        (self.operator == mismatch.operator || self.operator == ANY)
+            && self.runtime == mismatch.runtime_name()
             && (&self.discrepancies, self.rule) == (&mismatch.discrepancies, mismatch.rule)
             && self.reaction == mismatch.reaction
+    }
+
+    /// How much another signature of the same mismatch is like this one, where the operator and the features may differ: whether
+    /// the operator is the same, and how many in a thousand of the features of both are shared. `None` for another mismatch.
+    pub fn likeness(&self, other: &Signature) -> Option<(bool, usize)> {
+        let is_it = self.runtime == other.runtime
+            && (&self.discrepancies, self.rule) == (&other.discrepancies, other.rule)
+            && self.reaction == other.reaction;
+        let shared = self.features.iter().filter(|feature| other.features.contains(feature)).count();
+        let all = self.features.len() + other.features.len() - shared;
+        is_it.then(|| (self.operator == other.operator, shared * 1000 / all.max(1)))
     }
 }
 

@@ -84,6 +84,7 @@ impl Sorter {
             executions: minimized.executions,
             message: minimized.message,
             pass: None,
+            core: None,
         }))
     }
 }

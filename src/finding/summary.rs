@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::junit::{failed, skipped};
 use super::report::code;
-use super::{Cause, Finding, Known, Ledger, Signature, Variant};
+use super::{Cause, Finding, Known, Ledger, Signature, Variant, alike};
 use crate::campaign::{CellReport, CoverageReport, Header, Origin, Refusals, RuntimeStatistics, Statistics};
 use crate::files::reproduce;
 use crate::operator::{OPERATORS, Rule};
@@ -130,6 +130,9 @@ pub(super) struct FindingReport {
     pub count: u64,
     /// The known issue with the same signature, if the campaign ignored known issues.
     pub known_as: Option<String>,
+    /// The name of the finding that stands for all that look like the same cause, if it is another one.
+    #[serde(default)]
+    pub like: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -289,7 +292,14 @@ impl Summary {
             },
             origins: origins.to_vec(),
             runtimes: statistics.runtimes.iter().enumerate().map(|row| RuntimeReport::new(row, coverage)).collect(),
-            new: new.iter().map(|finding| FindingReport::new(finding, header, ledger)).collect(),
+            new: alike(new)
+                .into_iter()
+                .enumerate()
+                .map(|(place, first)| {
+                    let like = (first != place).then(|| new[first].name());
+                    FindingReport { like, ..FindingReport::new(new[place], header, ledger) }
+                })
+                .collect(),
             not_minimized: unsorted.iter().map(|finding| FindingReport::new(finding, header, ledger)).collect(),
             known: known.filter(|known| !known.variants.is_empty()).collect(),
             fixed: fixed.map(FixedReport::new).collect(),
@@ -411,6 +421,7 @@ impl FindingReport {
             case: finding.case.to_string(),
             count: finding.count,
             known_as: ledger.find(&finding.signature()).map(|known| known.cause.id.clone()),
+            like: None,
         }
     }
 }
@@ -510,6 +521,7 @@ pub(super) mod tests {
             case: r#"Shape@28 string[1]{"`"}"#.to_owned(),
             count: 3,
             known_as: None,
+            like: None,
         };
         let runtime = RuntimeReport {
             runtime: "tract/typed".to_owned(),

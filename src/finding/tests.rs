@@ -1,14 +1,16 @@
 //! Planted faults: each must be distinguished from the others, minimized to the end, and saved.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::campaign::{self, Options, Statistics, Stream};
+use crate::campaign::{self, Opener, Options, Statistics, Stream};
 use crate::case::{Generator, shrink};
 use crate::model::Job;
+use crate::operator::concat::CONCAT;
 use crate::runtime::planted::{
     Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
 };
@@ -31,10 +33,14 @@ const FIVE: [Fault; 5] = [short_shape, swapped_flatten, no_high_rank, wrong_type
 
 fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
+    run_on(&source, 12_000, &|| with_faults(faults), known)
+}
+
+fn run_on(source: &Stream, cases: u64, open: Opener, known: &[Trigger]) -> Statistics {
     let options = Options {
-        source: &source,
+        source,
         from: 0,
-        cases: Some(12_000),
+        cases: Some(cases),
         reserve: &|| Duration::ZERO,
         threads: 2,
         batch: 64,
@@ -42,7 +48,7 @@ fn run(faults: &[Fault], known: &[Trigger]) -> Statistics {
         known,
         give_up: &|_| {},
     };
-    campaign::run(&options, None, &|| with_faults(faults), &Stop::default(), &|_| {}).unwrap()
+    campaign::run(&options, None, open, &Stop::default(), &|_| {}).unwrap()
 }
 
 fn triaged(statistics: &Statistics, faults: &[Fault], issues: &[Trigger]) -> Vec<Finding> {
@@ -59,6 +65,8 @@ fn findings(faults: &[Fault], known: &[Trigger]) -> Vec<Finding> {
 #[test]
 fn five_faults_at_once_are_five_findings() {
     let found = findings(&FIVE, &[]);
+    let causes: BTreeSet<usize> = alike(&found.iter().collect::<Vec<_>>()).into_iter().collect();
+    assert_eq!(causes.len(), FIVE.len(), "and look like five causes");
     let signatures: Vec<String> = found.iter().map(|finding| finding.signature().to_string()).collect();
     insta::assert_snapshot!(signatures.join("\n"), @r"
     planted | Flatten | panic | panics at run: there is nothing to flatten | operand0:dim-zero
@@ -67,6 +75,21 @@ fn five_faults_at_once_are_five_findings() {
     planted | Reshape | wrong-type | float16 | operand0:bfloat16
     planted | Reshape | refuses-valid | objects to values | rank>=4
     ");
+}
+
+#[test]
+fn the_findings_of_one_defect_look_like_one_cause() {
+    let row = runtime::select(Some("planted/concat-negative-axis-too-low")).unwrap();
+    let source = Stream::new(Generator::new(vec![&CONCAT]), 7, vec![]);
+    let open = |_: &[Row], _: &Stop| runtime::open(&row);
+    let statistics = run_on(&source, 3_000, &|| runtime::open(&row), &[]);
+    let triage = Triage::new(&[], &[], 2, Duration::from_secs(10), &open);
+    let findings = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings;
+    let severities: BTreeSet<Severity> = findings.iter().map(Finding::severity).collect();
+    assert!(severities.is_superset(&[Severity::WrongAnswer, Severity::AcceptsInvalid].into()), "{severities:?}");
+    let standing = alike(&findings.iter().collect::<Vec<_>>());
+    assert!(standing.iter().all(|place| *place == standing[0]), "{standing:?}");
+    assert_eq!(findings[standing[0]].severity(), Severity::WrongAnswer, "the most severe one stands for all");
 }
 
 #[test]
@@ -85,7 +108,7 @@ fn new_findings_are_announced_during_a_campaign() {
     let triage = Triage::new(&[], &[], 2, Duration::from_secs(10), &open);
     let announced = Mutex::new(Vec::new());
     let announce = |finding: &Finding| announced.lock().unwrap().push(finding.signature().to_string());
-    triage.during(&announce, || {
+    triage.during(&announce, &Stop::default(), || {
         triage.offer(&statistics.groups);
         assert!(triage.groups_left() > 0 && triage.time_left() > Duration::ZERO);
         while announced.lock().unwrap().len() < FIVE.len() {
@@ -101,6 +124,27 @@ fn new_findings_are_announced_during_a_campaign() {
 }
 
 #[test]
+fn a_campaign_stops_if_the_sorting_beside_it_panics() {
+    let statistics = run(&[short_shape], &[]);
+    let open = |_: &[Row], _: &Stop| with_faults(&[short_shape]);
+    let triage = Triage::new(&[], &[], 1, Duration::from_secs(10), &open);
+    let stop = Stop::default();
+    let ended = AtomicUsize::new(0);
+    let panics = |_: &Finding| panic!("the sorting is at its end");
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        triage.during(&panics, &stop, || {
+            triage.offer(&statistics.groups);
+            while !stop.is_asked() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            ended.store(1, Ordering::Relaxed);
+        });
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(ended.into_inner(), 1, "the work came to its own end");
+}
+
+#[test]
 fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
     let statistics = run(&FIVE, &[]);
     let issues: Vec<Trigger> = triaged(&statistics, &FIVE, &[]).into_iter().map(|finding| finding.trigger).collect();
@@ -111,7 +155,7 @@ fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
     };
     let triage = Triage::new(&[], &issues, 2, Duration::from_secs(10), &open);
     let announce = |finding: &Finding| panic!("{} is known", finding.signature());
-    triage.during(&announce, || {
+    triage.during(&announce, &Stop::default(), || {
         triage.offer(&statistics.groups);
         while triage.groups_left() > 0 {
             std::thread::sleep(Duration::from_millis(10));

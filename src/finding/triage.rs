@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::alike::core;
 use super::sorter::{Sorted, Sorter};
-use super::{Extent, Finding, Minimized, Probe, minimize, pass_of};
+use super::{Core, Extent, Finding, Minimized, Probe, minimize, pass_of};
 use crate::campaign::{Group, Groups, Trigger};
 use crate::case::Features;
 use crate::runtime::{OpenError, Row, Runtime, Stop};
@@ -52,8 +53,8 @@ type ByCase<T> = BTreeMap<Mismatch, BTreeMap<String, T>>;
 struct Notes {
     /// The minimized case of the simplest case of a group; `None` if the case was explained by a finding before it.
     minimized: ByCase<Option<Minimized>>,
-    /// The extent and the pass of new findings.
-    details: ByCase<(Extent, Option<String>)>,
+    /// The extent, the pass and the core of new findings.
+    details: ByCase<(Extent, Option<String>, Core)>,
     /// How many groups were sorted, and the time that it took.
     count: u32,
     time: Duration,
@@ -105,12 +106,20 @@ impl<'a> Triage<'a> {
     }
 
     /// Does the work of a campaign, and meanwhile sorts the groups that the work [offers](Triage::offer). `announce` gets each new
-    /// finding as soon as it is minimized; at the end it may be part of another.
-    pub fn during<T>(&self, announce: &(dyn Fn(&Finding) + Sync), work: impl FnOnce() -> T) -> T {
+    /// finding as soon as it is minimized; at the end it may be part of another. If sorting panics, `stop_of_work` is asked for: no
+    /// more findings would come. The panic goes on here once the work has ended.
+    pub fn during<T>(&self, announce: &(dyn Fn(&Finding) + Sync), stop_of_work: &Stop, work: impl FnOnce() -> T) -> T {
         let stop = Stop::default();
         thread::scope(|scope| {
-            // An error shows again at the end of the campaign.
-            scope.spawn(|| self.sort_until(&stop, announce).unwrap_or_default());
+            scope.spawn(|| {
+                let _panicking = Leaving(|| {
+                    if thread::panicking() {
+                        stop_of_work.ask();
+                    }
+                });
+                // An error shows again at the end of the campaign.
+                self.sort_until(&stop, announce).unwrap_or_default();
+            });
             let _asking = Leaving(|| stop.ask());
             work()
         })
@@ -339,12 +348,13 @@ impl<'a> Triage<'a> {
         }
     }
 
-    /// Measures the extent of a new finding, and searches for the pass that causes it, as far as there is time.
+    /// Measures the extent of a new finding, and searches for its core and for the pass that causes it, as far as there is time.
     fn add_details(&self, finding: &mut Finding, probe: &mut LazyProbe) -> Result<(), OpenError> {
         let (mismatch, text) = (finding.trigger.mismatch.clone(), finding.case.to_string());
         let noted = lock(&self.notes).details.get(&mismatch).and_then(|cases| cases.get(&text).cloned());
         if let Some(noted) = noted {
-            (finding.extent, finding.pass) = noted;
+            let (extent, pass, core) = noted;
+            (finding.extent, finding.pass, finding.core) = (extent, pass, Some(core));
             return Ok(());
         }
         let stop = probe.stop;
@@ -352,13 +362,15 @@ impl<'a> Triage<'a> {
             return Ok(());
         }
         finding.measure_extent(probe.open()?);
+        let core = core(finding, self.issues, probe.open()?);
         let found = pass_of(finding, self.rows, &|rows| (self.open)(rows, stop));
         // The results of runtimes that were stopped mean nothing.
         if stop.is_due() {
             return Ok(());
         }
         finding.pass = found?;
-        let details = (finding.extent.clone(), finding.pass.clone());
+        finding.core = Some(core.clone());
+        let details = (finding.extent.clone(), finding.pass.clone(), core);
         lock(&self.notes).details.entry(mismatch).or_default().insert(text, details);
         Ok(())
     }

@@ -116,6 +116,33 @@ impl Mismatch {
             || self.runtime == other.runtime && !other.is_native() && may_follow.contains(&other.severity())
     }
 
+    /// Whether this mismatch and `other` may have the same cause in cases that hardly differ. Two panics or two refusals have one cause
+    /// only if the words are the same, and two invalid cases that are accepted only if they break the same rule.
+    pub fn may_share_a_cause_with(&self, other: &Mismatch) -> bool {
+        use Severity::{AcceptsInvalid, Disagrees, Lenient, Panic, RefusesValid, WrongAnswer};
+        let is_of_one_sort = match (self.severity(), other.severity()) {
+            (Panic, Panic) | (RefusesValid, RefusesValid) => self.reaction == other.reaction,
+            (WrongAnswer, WrongAnswer) if self.is_plainly_wrong() || other.is_plainly_wrong() => {
+                self.is_plainly_wrong() && other.is_plainly_wrong()
+            }
+            (WrongAnswer, WrongAnswer) => {
+                (&self.discrepancies, &self.reaction) == (&other.discrepancies, &other.reaction)
+            }
+            (WrongAnswer, RefusesValid) => self.is_plainly_wrong(),
+            (RefusesValid, WrongAnswer) => other.is_plainly_wrong(),
+            (AcceptsInvalid | Lenient, AcceptsInvalid | Lenient) | (Disagrees, Disagrees) => self.rule == other.rule,
+            _ => false,
+        };
+        self.runtime == other.runtime && is_of_one_sort
+    }
+
+    /// Whether an answer is wrong in a way that does not point to its cause, as truncation and a type of the runtime's own do.
+    pub fn is_plainly_wrong(&self) -> bool {
+        self.severity() == Severity::WrongAnswer
+            && !self.is_native()
+            && !self.discrepancies.contains(&Discrepancy::Truncates)
+    }
+
     /// Whether it is nothing but the refusal of a valid model.
     pub fn is_refusal(&self) -> bool {
         self.discrepancies == [Discrepancy::RefusesValid]
