@@ -226,19 +226,20 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
     if findings.is_empty() {
         return writeln!(to, "{GOOD}No new findings.{GOOD:#}");
     }
-    let firsts = alike(findings);
-    let causes = firsts.iter().enumerate().filter(|(place, first)| place == *first).count();
+    let standing = alike(findings);
+    let causes = standing.iter().enumerate().filter(|(place, own)| place == *own).count();
     match findings.len() {
         1 => writeln!(to, "{BAD}1 distinct finding, minimized:{BAD:#}")?,
-        many if causes < many => {
-            writeln!(
-                to,
-                "{BAD}{many} distinct findings, which look like {causes} causes, the most severe first:{BAD:#}"
-            )?;
+        many => {
+            let alike = match causes {
+                1 => ", which look like one cause".to_owned(),
+                causes if causes < many => format!(", which look like {causes} causes"),
+                _ => String::new(),
+            };
+            writeln!(to, "{BAD}{many} distinct findings{alike}, the most severe first:{BAD:#}")?;
         }
-        many => writeln!(to, "{BAD}{many} distinct findings, the most severe first:{BAD:#}")?,
     }
-    let leading = findings.iter().enumerate().filter(|(place, _)| firsts[*place] == *place);
+    let leading = findings.iter().enumerate().filter(|(place, _)| standing[*place] == *place);
     for (number, (place, finding)) in (1..).zip(leading) {
         let mismatch = &finding.trigger.mismatch;
         writeln!(to, "\n{BOLD}{number}. {mismatch}{BOLD:#}")?;
@@ -264,7 +265,7 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
             writeln!(to, "   pass           {pass}")?;
         }
         writeln!(to, "   signature: {}", finding.signature())?;
-        let others = findings.iter().enumerate().filter(|(other, _)| *other != place && firsts[*other] == place);
+        let others = findings.iter().enumerate().filter(|(other, _)| *other != place && standing[*other] == place);
         for (number, (_, other)) in (1..).zip(others) {
             if number == 1 {
                 writeln!(to, "   These look like the same cause:")?;

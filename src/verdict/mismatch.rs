@@ -122,9 +122,7 @@ impl Mismatch {
         use Severity::{AcceptsInvalid, Disagrees, Lenient, Panic, RefusesValid, WrongAnswer};
         let is_of_one_sort = match (self.severity(), other.severity()) {
             (Panic, Panic) | (RefusesValid, RefusesValid) => self.reaction == other.reaction,
-            (WrongAnswer, WrongAnswer) if self.is_plainly_wrong() || other.is_plainly_wrong() => {
-                self.is_plainly_wrong() && other.is_plainly_wrong()
-            }
+            (WrongAnswer, WrongAnswer) if self.is_plainly_wrong() => other.is_plainly_wrong(),
             (WrongAnswer, WrongAnswer) => {
                 (&self.discrepancies, &self.reaction) == (&other.discrepancies, &other.reaction)
             }
