@@ -48,24 +48,33 @@ impl Tensor {
         dims: &[i64],
         mut place: impl FnMut(&[usize], &mut [usize]),
     ) -> Result<Tensor, TensorError> {
-        let mut own = vec![0; self.rank()];
+        let (mut own, sizes) = (vec![0; self.rank()], sizes(&self.dims));
         let elements = places(dims, |index| {
             place(index, &mut own);
-            (self, self.place(&own))
+            (self, place_in(&sizes, &own))
         });
         Tensor::assembled(self.element_type, dims.to_vec(), elements)
     }
 
     /// The place of an element in row-major order, by its index in each dim.
     pub fn place(&self, index: &[usize]) -> usize {
-        let dims = self.dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0));
-        index.iter().zip(dims).fold(0, |place, (&index, dim)| place * dim + index)
+        place_in(&sizes(&self.dims), index)
     }
+}
+
+/// The dims as sizes; a negative dim is 0.
+fn sizes(dims: &[i64]) -> Vec<usize> {
+    dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).collect()
+}
+
+/// The place of an element in row-major order, by its index in each dim.
+fn place_in(sizes: &[usize], index: &[usize]) -> usize {
+    index.iter().zip(sizes).fold(0, |place, (&index, &size)| place * size + index)
 }
 
 /// The results of a function for each index of a tensor with these dims, in row-major order; none if there are too many to count.
 pub fn places<T>(dims: &[i64], mut of: impl FnMut(&[usize]) -> T) -> impl Iterator<Item = T> {
-    let sizes: Vec<usize> = dims.iter().map(|&dim| usize::try_from(dim).unwrap_or(0)).collect();
+    let sizes = sizes(dims);
     let mut index = vec![0; sizes.len()];
     (0..element_count(dims).unwrap_or(0)).map(move |_| {
         let found = of(&index);

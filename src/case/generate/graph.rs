@@ -474,11 +474,13 @@ impl<'a> Sketch<'a> {
         let suits = |parameter: &Tensor| {
             parameter.element_type() == planned.element_type && result(parameter.clone()).is_some()
         };
-        let there: Vec<Value> =
-            self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(suits)).collect();
         let choice = int(u, 0..=15)?;
-        if choice < 6 && !there.is_empty() {
-            return Ok(*u.choose(&there)?);
+        if choice < 6 {
+            let there: Vec<Value> =
+                self.values().into_iter().filter(|&value| self.tensor(value).is_some_and(suits)).collect();
+            if !there.is_empty() {
+                return Ok(*u.choose(&there)?);
+            }
         }
         if choice > 11 || room < 2 {
             return self.add_source(u, planned);
