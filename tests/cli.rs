@@ -600,6 +600,8 @@ const DECLUTTERED: &str = "x1=int64[1]{1}:initializer; a=Transpose@26 float[1,1]
 fn the_stage_from_which_on_a_case_goes_wrong_is_named() {
     let (code, out, error) = run(&["pass", DECLUTTERED, "--runtime", "tract"]);
     assert!(code == 0 && out.contains("does so from the stage `decluttered` on"), "{out}{error}");
+    let (code, out, error) = run(&["pass", WRONG, "--runtime", "tract"]);
+    assert!(code == 0 && out.contains("in the stage `typed`: no pass is to blame"), "{out}{error}");
     let (code, out, _) = run(&["pass", RIGHT, "--runtime", "tract"]);
     assert!(code == 0 && out.contains("does nothing wrong here"), "{out}");
     let (code, _, error) = run(&["pass", RIGHT, "--runtime", "in-house"]);

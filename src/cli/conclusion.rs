@@ -12,7 +12,8 @@ use super::{Ending, RuntimeArguments, align_right, coverage, named, reproduce, t
 use crate::campaign::{Header, Opener, Origin, Refusals, RuntimeStatistics, Statistics, Trigger};
 use crate::files::write_whole;
 use crate::finding::{
-    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triage, Triaged, Variant, alike, one_line, snapshot,
+    CASES, Cause, Finding, Ledger, Outline, State, Summary, Triage, Triaged, Variant, alike, is_first_stage, one_line,
+    snapshot,
 };
 use crate::operator::{GRAPH, Rule};
 use crate::percentages::percentages;
@@ -262,7 +263,9 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
             writeln!(to, "   {line}")?;
         }
         if let Some(pass) = &finding.pass {
-            writeln!(to, "   pass           {pass}")?;
+            let is_none = is_first_stage(&finding.signature().runtime, pass);
+            let none = if is_none { "none; it shows before anything is optimized, in the stage " } else { "" };
+            writeln!(to, "   pass           {none}{pass}")?;
         }
         writeln!(to, "   signature: {}", finding.signature())?;
         let others = findings.iter().enumerate().filter(|(other, _)| *other != place && standing[*other] == place);

@@ -90,7 +90,9 @@ pub(super) fn rewritten(job: &Job, stage: &str, row: &Row, open: OpenRows) -> Op
 /// The result of the search, as a sentence for people.
 pub(super) fn sentence(found: &Culprit, release: &str) -> String {
     match found {
-        Culprit::None => format!("{release} does so before it optimizes anything: no pass is to blame."),
+        Culprit::FirstStage(stage) => {
+            format!("{release} does so before it optimizes anything, in the stage `{stage}`: no pass is to blame.")
+        }
         Culprit::Nowhere => format!("{release} does nothing wrong here, in no stage of its optimization."),
         Culprit::Passes { stage, passes } => match &passes[..] {
             [] => format!(

@@ -37,11 +37,6 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Whether there is a configuration in which the case was run and does not show the mismatch.
-    pub fn spares_a_configuration(&self) -> bool {
-        self.configurations.iter().any(|(_, shown)| *shown == Shown::No)
-    }
-
     /// Measures the extent of a mismatch around a case. Variations for which there is no time left are [`Shown::Untried`].
     pub fn measure(case: &Case, mismatch: &Mismatch, probe: &mut Probe, time: Duration) -> Extent {
         let began = Instant::now();

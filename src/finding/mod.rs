@@ -36,7 +36,7 @@ pub use known::{Cause, Known, Ledger, LedgerError, State, Variant};
 pub use masking::{Masking, masking};
 pub use matrix::{Results, Status, Total, matrix};
 pub use minimize::{Minimized, Probe, Sighting, minimize};
-pub use pass::{Culprit, culprit, pass_of};
+pub use pass::{Culprit, culprit, is_first_stage, pass_of};
 pub use regression::{CASES, Regression, RegressionError, SNAPSHOTS, load, name, snapshot};
 pub use replay::{Authority, DataSetResult, Replay, RuntimeResult, Terms, Trial, replay};
 pub use report::{BY_DESIGN, Names, Report, Worst, one_line};
@@ -63,7 +63,7 @@ pub struct Finding {
     pub message: String,
     pub extent: Extent,
     /// The stage of optimization and the passes that cause the mismatch, as [`Culprit::entry`] writes them; `None` if they were not
-    /// searched for, or not found.
+    /// searched for.
     pub pass: Option<String>,
     /// `None` if it was not searched for.
     pub core: Option<Core>,

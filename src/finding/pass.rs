@@ -2,13 +2,13 @@
 //! which that stage does not show it.
 
 use super::{Finding, Probe};
-use crate::runtime::{Kind, OpenError, OpenRows, Row};
+use crate::runtime::{Kind, OpenError, OpenRows, Row, kinds};
 
 /// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Culprit {
     /// The fault shows in the first stage, before anything is optimized.
-    None,
+    FirstStage(&'static str),
     /// The fault shows from this stage on. It does not show in this stage if one of these passes is turned off. There may be no
     /// such pass.
     Passes { stage: &'static str, passes: Vec<&'static str> },
@@ -30,7 +30,7 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
     }
     match first {
         None => Ok(Culprit::Nowhere),
-        Some((0, _)) => Ok(Culprit::None),
+        Some((0, stage)) => Ok(Culprit::FirstStage(stage)),
         Some((_, stage)) => {
             let mut passes = Vec::new();
             for pass in kind.passes {
@@ -43,8 +43,8 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
     }
 }
 
-/// The pass that causes a new finding, in the form of the ledger. `None` if the finding shows without any pass, or if the search
-/// would take too long.
+/// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, or if the
+/// search would take too long.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -52,7 +52,7 @@ pub fn pass_of(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option
     let mismatch = &finding.trigger.mismatch;
     let row = rows.iter().find(|row| row.id.release() == mismatch.runtime);
     let Some((row, kind)) = row.and_then(|row| Some((row, row.kind().ok()?))) else { return Ok(None) };
-    if mismatch.is_costly() || kind.stages.is_empty() || !finding.extent.spares_a_configuration() {
+    if mismatch.is_costly() || kind.stages.is_empty() {
         return Ok(None);
     }
     let found = culprit(kind, |configuration| {
@@ -63,11 +63,17 @@ pub fn pass_of(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option
     found.map(|culprit| culprit.entry())
 }
 
+/// Whether a pass of the ledger is only the first stage of the runtime: its fault shows before anything is optimized.
+pub fn is_first_stage(runtime: &str, pass: &str) -> bool {
+    kinds().any(|kind| kind.name == runtime && kind.stages.first() == Some(&pass))
+}
+
 impl Culprit {
-    /// The text in the ledger: `all: ReshapeFusion`, or the stage alone if no pass was found; `None` if no stage is to blame.
+    /// The text in the ledger: `all: ReshapeFusion`, or the stage alone if no pass was found; `None` if no stage shows the fault.
     pub fn entry(&self) -> Option<String> {
         match self {
-            Culprit::None | Culprit::Nowhere => None,
+            Culprit::Nowhere => None,
+            Culprit::FirstStage(stage) => Some((*stage).to_owned()),
             Culprit::Passes { stage, passes } if passes.is_empty() => Some((*stage).to_owned()),
             Culprit::Passes { stage, passes } => Some(format!("{stage}: {}", passes.join(", "))),
         }
@@ -90,7 +96,8 @@ mod tests {
     #[test]
     fn the_pass_without_which_nothing_is_wrong_is_found() {
         let passes = |stage, passes: &[&'static str]| Culprit::Passes { stage, passes: passes.to_vec() };
-        assert_eq!(found(|_| true), Culprit::None);
+        assert_eq!(found(|_| true), Culprit::FirstStage("none"));
+        assert_eq!(found(|_| true).entry().as_deref(), Some("none"));
         assert_eq!(found(|_| false), Culprit::Nowhere);
         let fused = found(|configuration| configuration != "none" && configuration != "some-Fuse");
         assert_eq!(fused, passes("some", &["Fuse"]));
@@ -99,6 +106,13 @@ mod tests {
         let other = found(|configuration| configuration.starts_with("all"));
         assert_eq!(other, passes("all", &[]));
         assert_eq!(other.entry().as_deref(), Some("all"));
+    }
+
+    #[test]
+    fn the_first_stage_of_a_runtime_is_before_its_passes() {
+        assert!(is_first_stage("tract", "typed") && is_first_stage("onnxruntime", "disabled"));
+        let others = [("tract", "decluttered"), ("onnxruntime", "basic: ReshapeFusion"), ("in-house", "typed")];
+        assert!(others.iter().all(|(runtime, pass)| !is_first_stage(runtime, pass)));
     }
 
     #[test]

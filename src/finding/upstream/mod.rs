@@ -21,7 +21,7 @@ use self::quote::{Quote, quotes};
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use self::seen::{Sightings, at_widest_opset};
 use self::template::render;
-use super::{Cause, Known, Ledger, Probe, Variant};
+use super::{Cause, Known, Ledger, Probe, Variant, is_first_stage};
 use crate::case::{Case, Encoding, Generated};
 use crate::files::{reproduce, write_whole};
 use crate::model::proto::{DimensionValue, ModelProto};
@@ -170,7 +170,8 @@ impl Report {
         }
         let model_text = |job: &Job| model::text::text(&job.model.decode().unwrap_or_default());
         let text = model_text(&job);
-        let stage = subject.pass.as_deref().map(|pass| pass.split_once(": ").map_or(pass, |(stage, _)| stage));
+        let optimized = subject.pass.as_deref().filter(|pass| !is_first_stage(&id.name, pass));
+        let stage = optimized.map(|pass| pass.split_once(": ").map_or(pass, |(stage, _)| stage));
         let rewritten = stage.and_then(|stage| rewritten(&job, stage));
         let (quotes, remark) = quotes(&generated, mismatch);
         let extent = seen::extent(&case, mismatch, &wrong, probe);
@@ -200,7 +201,7 @@ impl Report {
             extent => extent.as_ref().ok().map(|lines| Value::from(Serde(lines))),
             no_extent => extent.as_ref().err(),
             since => known.as_ref().map(|(_, variant)| since(variant, ledger)).unwrap_or_default(),
-            pass => subject.pass.as_deref().map(which_pass),
+            pass => subject.pass.as_deref().map(|pass| which_pass(&id.name, pass)),
             rewritten => rewritten.and_then(|model| model::text::text(&model).ok()),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
@@ -357,7 +358,10 @@ fn since(known: &Variant, ledger: &Ledger) -> String {
 }
 
 /// The stage of optimization from which on an issue shows, and the passes without which it does not show, if they are known.
-fn which_pass(pass: &str) -> String {
+fn which_pass(runtime: &str, pass: &str) -> String {
+    if is_first_stage(runtime, pass) {
+        return format!("**Which pass:** none; it shows before anything is optimized, in the stage `{pass}`.");
+    }
     let (stage, passes) = pass.split_once(": ").map_or((pass, None), |(stage, passes)| (stage, Some(passes)));
     let without = match passes.map(|passes| passes.replace(", ", "` or `")) {
         Some(passes) => format!("; it is gone where the pass `{passes}` is turned off"),
