@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{Ending, Format, PlaceArguments, read_case};
 use crate::campaign::examine;
 use crate::case::{Case, Generated};
-use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant};
+use crate::finding::{Behaviour, Bisection, Known, Ledger, Probe, Variant, range_around};
 use crate::runtime::{self, OpenError, Outcome, Runtime, RuntimeId, by_number, select};
 use crate::verdict::{Judgement, Mismatch};
 
@@ -58,11 +58,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     if case != given && is_text {
         println!("Older releases lack opset {}, and in {newest} {case} has the same result\n", given.opset);
     }
+    let mut looked: BTreeMap<String, CaseResult> = BTreeMap::new();
+    let mut look = |version: &str| -> Result<CaseResult, OpenError> {
+        if let Some(result) = looked.get(version) {
+            return Ok(result.clone());
+        }
+        eprintln!("Looking at {name} {version}");
+        let result = look(&case, known, open(version)?);
+        looked.insert(version.to_owned(), result.clone());
+        Ok(result)
+    };
+    let mut shown: Vec<String> = Vec::new();
     let mut looks = 0;
     let found = crate::finding::bisect(&releases, |version| {
+        let result = look(version)?;
         looks += 1;
-        eprintln!("Looking at {name} {version}");
-        Ok::<_, OpenError>(look(&case, known, open(version)?))
+        if result.shows {
+            shown.push(version.to_owned());
+        }
+        Ok::<_, OpenError>(result)
     })?;
     let oldest = &releases[0];
     if !is_text {
@@ -96,15 +110,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             }
         }
     }
-    let versions = match &found {
-        Bisection::Same(seen) => seen.shows.then(|| (oldest.clone(), newest.clone())),
-        Bisection::Changed(change) => match (change.before.1.shows, change.after.1.shows) {
-            (true, false) => Some((oldest.clone(), change.before.0.clone())),
-            (false, true) => Some((change.after.0.clone(), newest.clone())),
-            _ => None,
-        },
-    };
-    if let (Some(known), Some((first_version, last_version))) = (known, versions) {
+    let place = releases.iter().rposition(|version| shown.contains(version));
+    if let (Some(known), Some(place)) = (known, place) {
+        let (first_version, last_version) =
+            range_around(&releases, place, |version| look(version).map(|result| result.shows))?;
         let known = Variant { first_version, last_version, ..known.variant.clone() };
         match Ledger::write_versions(&known) {
             Ok(path) => {

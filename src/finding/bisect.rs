@@ -48,6 +48,27 @@ pub fn bisect<T: Clone + PartialEq, E>(
     Ok(Bisection::Changed(ReleaseChange { before: named(low, before), after: named(high, after) }))
 }
 
+/// The first and the last release that show a fault, around one that shows it, given by its place. If the fault went and came again,
+/// they are the ends of one of its ranges.
+///
+/// # Errors
+/// The first error of `shows`; there is no other.
+pub fn range_around<E>(
+    releases: &[String],
+    place: usize,
+    mut shows: impl FnMut(&str) -> Result<bool, E>,
+) -> Result<(String, String), E> {
+    let first = match bisect(&releases[..=place], &mut shows)? {
+        Bisection::Same(_) => releases[0].clone(),
+        Bisection::Changed(change) => change.after.0,
+    };
+    let last = match bisect(&releases[place..], shows)? {
+        Bisection::Same(_) => releases[releases.len() - 1].clone(),
+        Bisection::Changed(change) => change.before.0,
+    };
+    Ok((first, last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +85,17 @@ mod tests {
             let change = ReleaseChange { before: ((first - 1).to_string(), false), after: (first.to_string(), true) };
             assert_eq!(found, Ok(Bisection::Changed(change)));
             assert!(looks <= 9, "{looks} looks");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_came_and_went_has_both_its_ends() {
+        let releases: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+        for (first, last) in [(3, 12), (0, 19), (0, 7), (8, 19), (9, 9)] {
+            let shows = |release: &str| Ok::<_, ()>((first..=last).contains(&release.parse::<usize>().unwrap()));
+            for place in first..=last {
+                assert_eq!(range_around(&releases, place, shows), Ok((first.to_string(), last.to_string())));
+            }
         }
     }
 

@@ -24,7 +24,7 @@ mod triage;
 pub mod upstream;
 
 pub use alike::{Core, alike};
-pub use bisect::{Bisection, bisect};
+pub use bisect::{Bisection, bisect, range_around};
 pub use changes::{About, page};
 pub use drift::{
     Behaviour, Change, Comparison, Drift, Kind as DriftKind, Options as CompareOptions, Progress as CompareProgress,
