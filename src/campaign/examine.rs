@@ -1,11 +1,10 @@
 //! Executes a case on every runtime, and judges the results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::vec::IntoIter;
 
 use super::quarantine::left_out;
 use super::schedule::{Scheduler, mismatches};
-use crate::case::{Case, Features, Generated, Relation, variants};
+use crate::case::{Case, Generated, Relation, variants};
 use crate::operator::{Answer, Expectation};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId};
 use crate::tensor::Tensor;
@@ -53,18 +52,6 @@ impl Examination {
             }
         }
         faults
-    }
-
-    /// Whether the runtime with this index has a mismatch that no node explains, and that is not known.
-    fn is_unexplained(
-        &self,
-        generated: &Generated,
-        ids: &[RuntimeId],
-        place: usize,
-        is_known: impl Fn(&Mismatch) -> bool,
-    ) -> bool {
-        let faults = self.faults(generated, ids, place);
-        faults.iter().any(|fault| fault.node.is_none() && !is_known(&fault.mismatch))
     }
 
     /// Whether the judgement of any configuration of the release of the runtime with this index meets a condition.
@@ -150,9 +137,9 @@ pub(crate) fn examine_some(
     Some(examinations)
 }
 
-/// If a runtime is wrong in a graph, executes the nodes of the graph alone on its release, one after the other, until they or known
-/// defects explain its mismatches; the nodes with features of known defects come first. A mismatch that a node shows alone is a defect of that node. If a node is left out and no other node explains the
-/// mismatch, its cause is not known, and the graph is left out too.
+/// If a runtime is wrong in a graph, executes each node of the graph alone on its release. A mismatch that a node shows alone is a
+/// defect of that node. If a node is left out and no other node explains the mismatch, its cause is not known, and the graph is
+/// left out too.
 fn look_at_nodes(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -162,45 +149,32 @@ fn look_at_nodes(
 ) -> Option<()> {
     let graphs = (0..cases.len()).filter(|&place| cases[place].case.single().is_none());
     let wrong = graphs.filter(|&place| examinations[place].judgements.iter().any(is_wrong));
-    let graph = |place: usize| {
-        let wrong = (0..ids.len()).flat_map(|row| examinations[place].mismatches(&cases[place], ids, row));
-        let mut nodes = cases[place].case.each_alone();
-        scheduler.sort_by_suspicion(&mut nodes, &wrong.collect::<Vec<_>>());
-        (place, Features::of(&cases[place].case), nodes.into_iter())
-    };
-    let mut left: Vec<(usize, Features, IntoIter<Case>)> = wrong.map(graph).collect();
+    let (places, nodes): (Vec<usize>, Vec<Generated>) = wrong
+        .flat_map(|place| cases[place].case.each_alone().into_iter().map(move |case| (place, Generated::given(case))))
+        .unzip();
+    if nodes.is_empty() {
+        return Some(());
+    }
+    let rows = |node: usize, index: usize| examinations[places[node]].is_any_of_release(ids, index, is_wrong);
+    let alone = examine_some(&nodes, runtimes, ids, scheduler, Scope { rows: &rows, ..Scope::ALL })?;
     let mut unknown: BTreeMap<(usize, usize), Gap> = BTreeMap::new();
-    loop {
-        let next = left.iter_mut().filter_map(|(place, features, nodes)| {
-            let is_known = |mismatch: &Mismatch| scheduler.is_known(mismatch, features);
-            let is_open = |&row: &usize| examinations[*place].is_unexplained(&cases[*place], ids, row, is_known);
-            let rows: Vec<usize> = (0..ids.len()).filter(is_open).collect();
-            if rows.is_empty() { None } else { Some(((*place, rows), Generated::given(nodes.next()?))) }
-        });
-        let (unexplained, nodes): (Vec<(usize, Vec<usize>)>, Vec<Generated>) = next.unzip();
-        if nodes.is_empty() {
-            break;
-        }
-        let rows =
-            |node: usize, index: usize| unexplained[node].1.iter().any(|&row| ids[row].is_release_of(&ids[index]));
-        let alone = examine_some(&nodes, runtimes, ids, scheduler, Scope { rows: &rows, ..Scope::ALL })?;
-        for (((place, rows), node), alone) in unexplained.into_iter().zip(&nodes).zip(alone) {
-            for index in rows {
-                let found = match alone.judgements[index] {
-                    Judgement::Unsupported(gap) if gap.is_left_out() => {
-                        unknown.insert((place, index), gap);
-                        scheduler.reason_to_leave_out(&ids[index], &node.case).into_iter().collect()
-                    }
-                    _ => alone.mismatches(node, ids, index),
-                };
-                let faults = found.into_iter().map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
-                examinations[place].of_nodes.entry(index).or_default().extend(faults);
-            }
+    for ((place, node), alone) in places.into_iter().zip(&nodes).zip(alone) {
+        let Examination { judgements, of_nodes, .. } = &mut examinations[place];
+        for (index, _) in judgements.iter().enumerate().filter(|(_, judgement)| is_wrong(judgement)) {
+            let found = match alone.judgements[index] {
+                Judgement::Unsupported(gap) if gap.is_left_out() => {
+                    unknown.insert((place, index), gap);
+                    scheduler.reason_to_leave_out(&ids[index], &node.case).into_iter().collect()
+                }
+                _ => alone.mismatches(node, ids, index),
+            };
+            let faults = found.into_iter().map(|mismatch| Fault { mismatch, node: Some(node.case.clone()) });
+            of_nodes.entry(index).or_default().extend(faults);
         }
     }
     for ((place, index), gap) in unknown {
         let examination = &mut examinations[place];
-        if examination.is_unexplained(&cases[place], ids, index, |_| false) {
+        if examination.faults(&cases[place], ids, index).iter().any(|fault| fault.node.is_none()) {
             examination.executions[index] = left_out(gap);
             examination.judgements[index] = Judgement::Unsupported(gap);
         }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::batch::{Aspects, Batch, Guess, Member, by_node, members};
 use super::quarantine::{Budget, Known, Proven, Quarantine, Suspect, left_out};
 use super::{Reduced, Trigger};
-use crate::case::{Case, Features, Generated};
+use crate::case::{Case, Generated};
 use crate::model::Job;
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId, Stop, execute_once, executions};
 use crate::verdict::{Discrepancy, Judgement, Mismatch, judge_one, reaction};
@@ -150,22 +150,6 @@ impl<'a> Scheduler<'a> {
     /// Whether cases may be put into batches.
     pub(super) fn puts_together(&self) -> bool {
         self.guess.puts_together()
-    }
-
-    /// Whether a known defect explains a mismatch in a case with these features.
-    pub(super) fn is_known(&self, mismatch: &Mismatch, features: &Features) -> bool {
-        self.known.iter().any(|defect| defect.explains(mismatch, features))
-    }
-
-    /// Sorts the nodes of a graph, each as a case: first those that have the features of a known defect that may cause one of the
-    /// mismatches of the graph.
-    pub(super) fn sort_by_suspicion(&self, nodes: &mut [Case], mismatches: &[Mismatch]) {
-        let may_cause = |defect: &&Trigger| mismatches.iter().any(|mismatch| defect.mismatch.may_cause(mismatch));
-        let defects: Vec<&Trigger> = self.known.iter().filter(may_cause).collect();
-        nodes.sort_by_cached_key(|node| {
-            let (subject, features) = (node.subject(), Features::of(node));
-            !defects.iter().any(|defect| defect.mismatch.concerns(subject) && defect.is_in(&features))
-        });
     }
 
     /// Takes the batches that fail although each of their cases is right alone, since the last call. Each batch is one case.
@@ -421,7 +405,7 @@ impl<'a> Scheduler<'a> {
         };
         mismatches(member.generated, id, execution, found)
             .iter()
-            .all(|mismatch| self.is_known(mismatch, member.features()))
+            .all(|mismatch| self.known.iter().any(|defect| defect.explains(mismatch, member.features())))
     }
 
     /// Keeps the batches that fail although their cases are right alone. Each is reduced to the smallest batch that fails, as
