@@ -1,5 +1,6 @@
 //! `crosscheck bisect`: in which release of a runtime the result of a case changed.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
@@ -58,26 +59,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     if case != given && is_text {
         println!("Older releases lack opset {}, and in {newest} {case} has the same result\n", given.opset);
     }
-    let mut looked: BTreeMap<String, CaseResult> = BTreeMap::new();
-    let mut look = |version: &str| -> Result<CaseResult, OpenError> {
-        if let Some(result) = looked.get(version) {
+    let looked: RefCell<BTreeMap<String, CaseResult>> = RefCell::default();
+    let look = |version: &str| -> Result<CaseResult, OpenError> {
+        if let Some(result) = looked.borrow().get(version) {
             return Ok(result.clone());
         }
         eprintln!("Looking at {name} {version}");
         let result = look(&case, known, open(version)?);
-        looked.insert(version.to_owned(), result.clone());
+        looked.borrow_mut().insert(version.to_owned(), result.clone());
         Ok(result)
     };
-    let mut shown: Vec<String> = Vec::new();
-    let mut looks = 0;
-    let found = crate::finding::bisect(&releases, |version| {
-        let result = look(version)?;
-        looks += 1;
-        if result.shows {
-            shown.push(version.to_owned());
-        }
-        Ok::<_, OpenError>(result)
-    })?;
+    let found = crate::finding::bisect(&releases, look)?;
+    let looks = looked.borrow().len();
     let oldest = &releases[0];
     if !is_text {
         let behaviour =
@@ -110,7 +103,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             }
         }
     }
-    let place = releases.iter().rposition(|version| shown.contains(version));
+    let place = releases.iter().rposition(|version| looked.borrow().get(version).is_some_and(|result| result.shows));
     if let (Some(known), Some(place)) = (known, place) {
         let (first_version, last_version) =
             range_around(&releases, place, |version| look(version).map(|result| result.shows))?;

@@ -63,7 +63,7 @@ pub struct Finding {
     pub message: String,
     pub extent: Extent,
     /// The stage of optimization and the passes that cause the mismatch, as [`Culprit::entry`] writes them; `None` if they were not
-    /// searched for.
+    /// searched for, or not found.
     pub pass: Option<String>,
     /// `None` if it was not searched for.
     pub core: Option<Core>,

@@ -43,8 +43,8 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
     }
 }
 
-/// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, or if the
-/// search would take too long.
+/// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, if the search
+/// would take too long, or if no stage shows the finding again.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
