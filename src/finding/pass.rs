@@ -2,7 +2,7 @@
 //! which that stage does not show it.
 
 use super::{Finding, Probe};
-use crate::runtime::{Kind, OpenError, OpenRows, Row, kinds};
+use crate::runtime::{Kind, OpenError, OpenRows, Row, SEPARATOR, kinds};
 
 /// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,14 +33,30 @@ pub fn culprit<E>(kind: &Kind, mut shows: impl FnMut(&str) -> Result<bool, E>) -
         Some((0, stage)) => Ok(Culprit::FirstStage(stage)),
         Some((_, stage)) => {
             let mut passes = Vec::new();
-            for pass in kind.passes {
-                if !shows(&format!("{stage}-{pass}"))? {
-                    passes.push(*pass);
-                }
-            }
+            search(stage, kind.passes, &mut shows, &mut passes)?;
             Ok(Culprit::Passes { stage, passes })
         }
     }
+}
+
+/// Searches some passes for those without which a stage does not show the fault. If it shows though all of them are turned off, it is
+/// taken that none of them causes it. So few of the passes are tried one by one.
+fn search<E>(
+    stage: &str,
+    passes: &[&'static str],
+    shows: &mut impl FnMut(&str) -> Result<bool, E>,
+    found: &mut Vec<&'static str>,
+) -> Result<(), E> {
+    if passes.is_empty() || shows(&format!("{stage}-{}", passes.join(SEPARATOR)))? {
+        return Ok(());
+    }
+    if passes.len() == 1 {
+        found.extend(passes);
+        return Ok(());
+    }
+    let (first, second) = passes.split_at(passes.len() / 2);
+    search(stage, first, shows, found)?;
+    search(stage, second, shows, found)
 }
 
 /// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, if the search
@@ -88,7 +104,7 @@ mod tests {
     const STAGES: &[&str] = &["none", "some", "all"];
     const PASSES: &[&str] = &["Fold", "Fuse"];
 
-    fn found(wrong: impl Fn(&str) -> bool) -> Culprit {
+    fn found(mut wrong: impl FnMut(&str) -> bool) -> Culprit {
         let kind = Kind { stages: STAGES, passes: PASSES, ..planted::KIND };
         culprit(&kind, |configuration| Ok::<_, ()>(wrong(configuration))).unwrap()
     }
@@ -106,6 +122,23 @@ mod tests {
         let other = found(|configuration| configuration.starts_with("all"));
         assert_eq!(other, passes("all", &[]));
         assert_eq!(other.entry().as_deref(), Some("all"));
+    }
+
+    #[test]
+    fn a_pass_among_many_takes_few_runs() {
+        let kind = Kind { stages: STAGES, passes: &["A", "B", "C", "D", "E", "F", "G", "H"], ..planted::KIND };
+        let search = |needed: &[&str]| {
+            let mut runs = 0;
+            let found = culprit(&kind, |configuration| {
+                runs += 1;
+                let (stage, off) = configuration.split_once('-').unwrap_or((configuration, ""));
+                Ok::<_, ()>(stage == "all" && !off.split(SEPARATOR).any(|off| needed.contains(&off)))
+            });
+            let Culprit::Passes { passes, .. } = found.unwrap() else { panic!("it shows in the last stage") };
+            assert_eq!(passes, needed);
+            runs - STAGES.len()
+        };
+        assert_eq!([search(&[]), search(&["F"]), search(&["A", "H"])], [1, 7, 11]);
     }
 
     #[test]

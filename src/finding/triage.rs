@@ -55,7 +55,7 @@ struct Notes {
     minimized: ByCase<Option<Minimized>>,
     /// The extent, the pass and the core of new findings.
     details: ByCase<(Extent, Option<String>, Core)>,
-    /// How many groups were sorted, and the time that it took.
+    /// How many groups were sorted, and the time that it took, with that for the details of the new findings.
     count: u32,
     time: Duration,
     /// The longest time that a group took.
@@ -361,6 +361,7 @@ impl<'a> Triage<'a> {
         if stop.is_due() {
             return Ok(());
         }
+        let began = Instant::now();
         finding.measure_extent(probe.open()?);
         let core = core(finding, self.issues, probe.open()?);
         let found = pass_of(finding, self.rows, &|rows| (self.open)(rows, stop));
@@ -371,7 +372,10 @@ impl<'a> Triage<'a> {
         finding.pass = found?;
         finding.core = Some(core.clone());
         let details = (finding.extent.clone(), finding.pass.clone(), core);
-        lock(&self.notes).details.entry(mismatch).or_default().insert(text, details);
+        let mut notes = lock(&self.notes);
+        notes.time += began.elapsed();
+        notes.details.entry(mismatch).or_default().insert(text, details);
+        drop(notes);
         Ok(())
     }
 }

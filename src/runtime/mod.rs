@@ -59,6 +59,9 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().copied().chain(others()).chain(planted)
 }
 
+/// Stands between passes that a configuration turns off, see [`Kind::passes`].
+pub const SEPARATOR: &str = ";";
+
 /// A runtime kind: how to open one, and how it can be configured.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
@@ -70,8 +73,8 @@ pub struct Kind {
     /// The stages of optimization: configurations, each of which rewrites a model further than the one before. Empty if the kind
     /// has no such stages.
     pub stages: &'static [&'static str],
-    /// The optimization passes that can be turned off: the configuration `STAGE-PASS` turns off one of them. If a kind can write
-    /// the model that a stage produces, the configuration `STAGE>FILE` does so.
+    /// The optimization passes that can be turned off: the configuration `STAGE-PASS` turns off one of them, and several are joined
+    /// by [`SEPARATOR`]. If a kind can write the model that a stage produces, the configuration `STAGE>FILE` does so.
     pub passes: &'static [&'static str],
     pub supply: Supply,
     /// The ledger of the known issues of this kind, as it is built into the program.

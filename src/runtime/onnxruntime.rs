@@ -119,8 +119,8 @@ struct Loaded {
     declared: Arc<[Declaration]>,
 }
 
-/// Opens a session builder for a configuration. The configuration names the level of optimization; after a `-`, a pass to turn
-/// off; after a `+`, an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`]; and after a
+/// Opens a session builder for a configuration. The configuration names the level of optimization; after a `-`, the passes to
+/// turn off; after a `+`, an execution provider that takes precedence over the one for the CPU, see [`Provider::parse`]; and after a
 /// `>`, the file to which the optimized model is written.
 fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     let failed = |reason: String| OpenError::new(&row.id, reason);
@@ -133,7 +133,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
         Some((level, provider)) => (level, Some(Provider::parse(provider).map_err(failed)?)),
         None => (configuration, None),
     };
-    let (level, pass) = level.split_once('-').map_or((level, None), |(level, pass)| (level, Some(pass)));
+    let (level, passes) = level.split_once('-').map_or((level, None), |(level, passes)| (level, Some(passes)));
     let level = LEVELS.iter().find(|(name, _)| *name == level).map(|(_, level)| *level).ok_or_else(|| {
         let names = LEVELS.map(|(name, _)| name).join(", ");
         failed(format!("there is no level of optimization `{level}`; there are {names}"))
@@ -143,8 +143,8 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
         .and_then(|builder| Ok(builder.with_optimization_level(level)?.with_intra_threads(1)?.with_inter_threads(1)?))
         .and_then(|builder| Ok(builder.with_log_level(LogLevel::Fatal)?))
         .map_err(|error| failed(error.to_string()))?;
-    if let Some(pass) = pass {
-        builder = builder.with_config_entry(DISABLED_PASSES, pass).map_err(|error| failed(error.to_string()))?;
+    if let Some(passes) = passes {
+        builder = builder.with_config_entry(DISABLED_PASSES, passes).map_err(|error| failed(error.to_string()))?;
     }
     if let Some(file) = file {
         builder = builder.with_optimized_model_path(file).map_err(|error| failed(error.to_string()))?;
@@ -158,7 +158,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
 
-/// The session configuration entry with the passes that are turned off.
+/// The session configuration entry with the passes that are turned off, separated by [`super::SEPARATOR`].
 const DISABLED_PASSES: &str = "optimization.disable_specified_optimizers";
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
