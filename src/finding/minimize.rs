@@ -1,9 +1,10 @@
 //! The minimizer: it reduces a case that shows a mismatch until no single step can make it simpler.
 //!
 //! It works on the structure of a case, never on bytes. Each step must show the same mismatch, so that the result is not another
-//! bug. It is deterministic.
+//! bug. It is deterministic, unless the mismatch is that a case takes all of its time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use crate::campaign::{Examination, Failures, Fault, Scheduler, examine_together};
 use crate::case::{Case, Features, Generated, complications, shrink, with_other_operators};
@@ -13,6 +14,10 @@ use crate::verdict::{Judgement, Mismatch};
 
 /// The most candidates that are run at a time. Late candidates are run together, since most of them do not show the mismatch.
 const AT_A_TIME: usize = 32;
+
+/// The time after which a case that ends a process, or takes all of its time, is simple enough: a number in it that decides how long
+/// it takes could come nearer to the time limit bit by bit.
+const COSTLY: Duration = Duration::from_secs(6);
 
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
@@ -132,8 +137,7 @@ impl Probe {
 
     /// The place of the first of several cases that shows a mismatch in any configuration.
     fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
-        let at_a_time = if mismatch.is_costly() { 1 } else { AT_A_TIME };
-        self.first_of(cases, &mismatch.runtime, at_a_time, &|_, sighting| sighting.shows(mismatch))
+        self.first_that(cases, &mismatch.runtime, &|_, sighting| sighting.shows(mismatch))
     }
 
     /// The place of the first of several cases of which `is_it` is true on a release.
@@ -141,16 +145,6 @@ impl Probe {
         &mut self,
         cases: &[Case],
         release: &str,
-        is_it: &dyn Fn(&Case, &Sighting) -> bool,
-    ) -> Option<usize> {
-        self.first_of(cases, release, AT_A_TIME, is_it)
-    }
-
-    fn first_of(
-        &mut self,
-        cases: &[Case],
-        release: &str,
-        at_a_time: usize,
         is_it: &dyn Fn(&Case, &Sighting) -> bool,
     ) -> Option<usize> {
         let mut count = 1;
@@ -164,7 +158,7 @@ impl Probe {
                 return Some(first + place);
             }
             first += some.len();
-            count = (count * 2).min(at_a_time);
+            count = (count * 2).min(AT_A_TIME);
         }
         None
     }
@@ -234,11 +228,13 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
         // As few costly cases as possible are run. A candidate with features that the case does not have is not tried. So the
         // features of the result are the trigger of all cases like the given one, and these need not be run.
         let own = Features::of(case);
-        let may_be_tried = |candidate: &Case| !mismatch.is_costly() || Features::of(candidate).are_within(&own);
+        let began = Instant::now();
         let mut first = |candidates: &[Case]| {
-            let places: Vec<usize> = (0..candidates.len()).filter(|&i| may_be_tried(&candidates[i])).collect();
-            let tried: Vec<Case> = places.iter().map(|&place| candidates[place].clone()).collect();
-            Some(places[probe.first_that_shows(&tried, mismatch)?])
+            if !mismatch.is_costly() {
+                return probe.first_that_shows(candidates, mismatch);
+            }
+            let mut candidates = candidates.iter().take_while(|_| began.elapsed() < COSTLY);
+            candidates.position(|case| Features::of(case).are_within(&own) && probe.shows(case, mismatch))
         };
         current = shrink::from_simplest(case, &mut first);
     }
