@@ -101,9 +101,15 @@ fn rank(rank: usize) -> u128 {
     }
 }
 
-/// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler.
+/// The magnitudes beyond 31 bits at which behaviour changes.
+const BOUNDARIES: [u64; 7] = [1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 62, i64::MAX as u64, 1 << 63];
+
+/// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler. Beyond 31 bits, all other numbers are less simple than a boundary. A
+/// runtime that takes only the low bits of a number makes a tensor of any size of the others.
 fn number(value: i64) -> u128 {
-    u128::from(value.unsigned_abs()) * 2 - u128::from(value > 0)
+    let magnitude = value.unsigned_abs();
+    let is_odd = magnitude > BOUNDARIES[0] && !BOUNDARIES.contains(&magnitude);
+    (u128::from(is_odd) << 65) + u128::from(magnitude) * 2 - u128::from(value > 0)
 }
 
 /// An entry of a target shape: 1 is the simplest, since 0 and -1 have a meaning of their own. The others have the order of
@@ -630,9 +636,13 @@ fn nearer(value: i64, rank: usize) -> Vec<i64> {
     let sign = value.signum();
     let mut values = vec![0, 1, -1, 2, -2, rank, -rank, rank + 1, -rank - 1, 3, -3];
     // Behaviour changes at powers of two and their neighbours. Any other bound is approached bit by bit, since there may be 2^63
-    // steps of one.
+    // steps of one. Numbers beyond 31 bits may take long, so few of them are tried.
     let powers = || (2..=62).map(|bit| 1_i64 << bit);
-    values.extend(powers().flat_map(|power| [power * sign, (power + 1) * sign, (power - 1) * sign]));
+    if value.unsigned_abs() > BOUNDARIES[0] {
+        values.extend(BOUNDARIES.iter().filter_map(|&boundary| Some(sign * i64::try_from(boundary).ok()?)));
+    } else {
+        values.extend(powers().flat_map(|power| [power * sign, (power + 1) * sign, (power - 1) * sign]));
+    }
     values.extend(powers().rev().filter_map(|power| value.checked_sub(power * sign)).filter(|v| v.signum() == sign));
     values.push(value - sign);
     values.retain(|&v| number(v) < number(value));
@@ -759,6 +769,23 @@ mod tests {
             candidates.iter().position(|candidate| length(candidate).is_some())
         });
         assert_eq!(minimized.to_string(), "Pad@28 float[1] int64[2]{1,1048575}");
+    }
+
+    #[test]
+    fn a_number_of_which_only_the_low_bits_count_becomes_a_boundary() {
+        let case: Case = "ConstantOfShape@28 int64[1]{-4290938879}:initializer".parse().unwrap();
+        let low_bits = |case: &Case| {
+            let number = *case.sources.first()?.int64s()?.first()?;
+            Some(number & 0xffff_ffff).filter(|low| number < 0 && (1..1 << 23).contains(low))
+        };
+        assert!(low_bits(&case).is_some());
+        let mut steps = 0;
+        let minimized = reduce(case, &mut |candidates| {
+            steps += 1;
+            assert!(steps < 10, "{}", candidates[0]);
+            candidates.iter().position(|candidate| low_bits(candidate).is_some())
+        });
+        assert_eq!(minimized.to_string(), "ConstantOfShape@28 int64[1]{-4294967295}");
     }
 
     #[test]
