@@ -17,7 +17,7 @@ const AT_A_TIME: usize = 32;
 
 /// The time after which a case that ends a process, or takes all of its time, is simple enough: a number in it that decides how long
 /// it takes could come nearer to the time limit bit by bit.
-const COSTLY: Duration = Duration::from_secs(6);
+const COSTLY: Duration = Duration::from_secs(12);
 
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]

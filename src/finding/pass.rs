@@ -59,8 +59,8 @@ fn search<E>(
     search(stage, second, shows, found)
 }
 
-/// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, if the search
-/// would take too long, or if no stage shows the finding again.
+/// The pass that causes a new finding, in the form of the ledger. `None` if the runtime has no stages of optimization, or if no stage
+/// shows the finding again.
 ///
 /// # Errors
 /// If a runtime cannot be opened.
@@ -68,13 +68,13 @@ pub fn pass_of(finding: &Finding, rows: &[Row], open: OpenRows) -> Result<Option
     let mismatch = &finding.trigger.mismatch;
     let row = rows.iter().find(|row| row.id.release() == mismatch.runtime);
     let Some((row, kind)) = row.and_then(|row| Some((row, row.kind().ok()?))) else { return Ok(None) };
-    if mismatch.is_costly() || kind.stages.is_empty() {
+    if kind.stages.is_empty() {
         return Ok(None);
     }
     let found = culprit(kind, |configuration| {
         let mut row = row.clone();
         configuration.clone_into(&mut row.id.configuration);
-        Ok(Probe::new(open(&[row])?).shows(&finding.case, mismatch))
+        Ok(Probe::new(open(&[row])?).believing(|probe| probe.shows(&finding.case, mismatch)))
     });
     found.map(|culprit| culprit.entry())
 }

@@ -351,9 +351,8 @@ impl<'a> Triage<'a> {
     /// Measures the extent of a new finding, and searches for its core and for the pass that causes it, as far as there is time.
     fn add_details(&self, finding: &mut Finding, probe: &mut LazyProbe) -> Result<(), OpenError> {
         let (mismatch, text) = (finding.trigger.mismatch.clone(), finding.case.to_string());
-        let noted = lock(&self.notes).details.get(&mismatch).and_then(|cases| cases.get(&text).cloned());
-        if let Some(noted) = noted {
-            let (extent, pass, core) = noted;
+        let done = lock(&self.notes).details.get(&mismatch).and_then(|cases| cases.get(&text).cloned());
+        if let Some((extent, pass, core)) = done {
             (finding.extent, finding.pass, finding.core) = (extent, pass, Some(core));
             return Ok(());
         }
