@@ -104,12 +104,16 @@ fn rank(rank: usize) -> u128 {
 /// The magnitudes beyond 31 bits at which behaviour changes.
 const BOUNDARIES: [u64; 7] = [1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 62, i64::MAX as u64, 1 << 63];
 
-/// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler. Beyond 31 bits, all other numbers are less simple than a boundary. A
-/// runtime that takes only the low bits of a number makes a tensor of any size of the others.
-fn number(value: i64) -> u128 {
-    let magnitude = value.unsigned_abs();
+/// Beyond 31 bits, all other magnitudes are less simple than a boundary. A runtime that takes only the low bits of a number makes a
+/// tensor of any size of the others.
+fn magnitude(magnitude: u64) -> u128 {
     let is_odd = magnitude > BOUNDARIES[0] && !BOUNDARIES.contains(&magnitude);
-    (u128::from(is_odd) << 65) + u128::from(magnitude) * 2 - u128::from(value > 0)
+    (u128::from(is_odd) << 64) + u128::from(magnitude)
+}
+
+/// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler.
+fn number(value: i64) -> u128 {
+    magnitude(value.unsigned_abs()) * 2 - u128::from(value > 0)
 }
 
 /// An entry of a target shape: 1 is the simplest, since 0 and -1 have a meaning of their own. The others have the order of
@@ -123,7 +127,7 @@ fn size(dim: i64) -> u128 {
     match dim {
         1 => 0,
         0 => 16,
-        more => u128::from(more.unsigned_abs()),
+        more => magnitude(more.unsigned_abs()),
     }
 }
 
