@@ -101,14 +101,14 @@ fn rank(rank: usize) -> u128 {
     }
 }
 
-/// The magnitudes beyond 31 bits at which behaviour changes.
+/// The magnitudes from 2^31 on at which behaviour changes.
 const BOUNDARIES: [u64; 7] = [1 << 31, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, 1 << 62, i64::MAX as u64, 1 << 63];
 
-/// Beyond 31 bits, all other magnitudes are less simple than a boundary. A runtime that takes only the low bits of a number makes a
-/// tensor of any size of the others.
-fn magnitude(magnitude: u64) -> u128 {
-    let is_odd = magnitude > BOUNDARIES[0] && !BOUNDARIES.contains(&magnitude);
-    (u128::from(is_odd) << 64) + u128::from(magnitude)
+/// The smaller, the simpler; but beyond 31 bits, all other magnitudes are less simple than a boundary. A runtime that takes only the
+/// low bits of a number makes a tensor of any size of the others.
+fn magnitude(value: u64) -> u128 {
+    let is_between = value > BOUNDARIES[0] && !BOUNDARIES.contains(&value);
+    (u128::from(is_between) << 64) + u128::from(value)
 }
 
 /// 0, 1, -1, 2, -2 and so on: the nearer to zero, the simpler.

@@ -10,12 +10,13 @@ use crate::case::Case;
 use crate::finding::{Culprit, Ledger, Variant, culprit};
 use crate::model::proto::ModelProto;
 use crate::model::{self, Job};
-use crate::runtime::{OpenRows, Row, SEPARATOR, executions, select};
+use crate::runtime::{OpenRows, PASS_SEPARATOR, Row, executions, select};
 
 /// Say from which stage of optimization on a case goes wrong, and which pass causes that
 ///
 /// For onnxruntime, the stages are the levels of optimization, and its passes are turned off, all of them and then fewer, down to
-/// single ones; for tract, the stages are typed, decluttered and optimized. If a known issue of the ledger in this folder has this case, the pass is written there.
+/// single ones; for tract, the stages are typed, decluttered and optimized. If a known issue of the ledger in this folder has this
+/// case, the pass is written there.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  crosscheck pass 'x=float[2,3]; a=Transpose@21 x; Squeeze a int64[0]{}:initializer' --runtime onnxruntime"
@@ -45,7 +46,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         let mut row: Row = row.clone();
         configuration.clone_into(&mut row.id.configuration);
         let seen = look(&case, known, arguments.place.open(&[row])?);
-        let is_several = configuration.contains(SEPARATOR);
+        let is_several = configuration.contains(PASS_SEPARATOR);
         if !configuration.contains('-') || !seen.shows && !is_several {
             print!("{}", seen.text());
         }

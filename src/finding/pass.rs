@@ -2,7 +2,7 @@
 //! which that stage does not show it.
 
 use super::{Finding, Probe};
-use crate::runtime::{Kind, OpenError, OpenRows, Row, SEPARATOR, kinds};
+use crate::runtime::{Kind, OpenError, OpenRows, PASS_SEPARATOR, Row, kinds};
 
 /// The result of a search for a pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ fn search<E>(
     shows: &mut impl FnMut(&str) -> Result<bool, E>,
     found: &mut Vec<&'static str>,
 ) -> Result<(), E> {
-    if passes.is_empty() || shows(&format!("{stage}-{}", passes.join(SEPARATOR)))? {
+    if passes.is_empty() || shows(&format!("{stage}-{}", passes.join(PASS_SEPARATOR)))? {
         return Ok(());
     }
     if passes.len() == 1 {
@@ -132,7 +132,7 @@ mod tests {
             let found = culprit(&kind, |configuration| {
                 runs += 1;
                 let (stage, off) = configuration.split_once('-').unwrap_or((configuration, ""));
-                Ok::<_, ()>(stage == "all" && !off.split(SEPARATOR).any(|off| needed.contains(&off)))
+                Ok::<_, ()>(stage == "all" && !off.split(PASS_SEPARATOR).any(|off| needed.contains(&off)))
             });
             let Culprit::Passes { passes, .. } = found.unwrap() else { panic!("it shows in the last stage") };
             assert_eq!(passes, needed);

@@ -60,7 +60,7 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static Kind> {
 }
 
 /// Stands between passes that a configuration turns off, see [`Kind::passes`].
-pub const SEPARATOR: &str = ";";
+pub const PASS_SEPARATOR: &str = ";";
 
 /// A runtime kind: how to open one, and how it can be configured.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ pub struct Kind {
     /// has no such stages.
     pub stages: &'static [&'static str],
     /// The optimization passes that can be turned off: the configuration `STAGE-PASS` turns off one of them, and several are joined
-    /// by [`SEPARATOR`]. If a kind can write the model that a stage produces, the configuration `STAGE>FILE` does so.
+    /// by [`PASS_SEPARATOR`]. If a kind can write the model that a stage produces, the configuration `STAGE>FILE` does so.
     pub passes: &'static [&'static str],
     pub supply: Supply,
     /// The ledger of the known issues of this kind, as it is built into the program.

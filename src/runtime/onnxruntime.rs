@@ -158,7 +158,7 @@ fn open(row: &Row) -> Result<Box<dyn Runtime>, OpenError> {
     Ok(Box::new(OnnxRuntime { id, numbers_all_types, builder, allocator: Allocator::default() }))
 }
 
-/// The session configuration entry with the passes that are turned off, separated by [`super::SEPARATOR`].
+/// The session configuration entry with the passes that are turned off, separated by [`super::PASS_SEPARATOR`].
 const DISABLED_PASSES: &str = "optimization.disable_specified_optimizers";
 
 const LEVELS: [(&str, GraphOptimizationLevel); 4] = [
