@@ -757,6 +757,17 @@ mod tests {
         }
     }
 
+    /// The simplest form of a case of which something is true, which takes fewer steps than `most`.
+    fn reduced(case: Case, most: usize, is_it: &dyn Fn(&Case) -> bool) -> Case {
+        assert!(is_it(&case), "{case}");
+        let mut steps = 0;
+        reduce(case, &mut |candidates| {
+            steps += 1;
+            assert!(steps < most, "{}", candidates[0]);
+            candidates.iter().position(is_it)
+        })
+    }
+
     #[test]
     fn two_numbers_that_must_stay_apart_go_towards_zero_together() {
         let case: Case =
@@ -765,13 +776,7 @@ mod tests {
             let pads = case.sources.get(1)?.int64s().filter(|pads| pads.len() == 2)?;
             pads[0].checked_add(pads[1]).filter(|sum| (1 << 20..1 << 22).contains(sum))
         };
-        assert!(length(&case).is_some());
-        let mut steps = 0;
-        let minimized = reduce(case, &mut |candidates| {
-            steps += 1;
-            assert!(steps < 100, "{}", candidates[0]);
-            candidates.iter().position(|candidate| length(candidate).is_some())
-        });
+        let minimized = reduced(case, 100, &|case| length(case).is_some());
         assert_eq!(minimized.to_string(), "Pad@28 float[1] int64[2]{1,1048575}");
     }
 
@@ -782,13 +787,7 @@ mod tests {
             let number = *case.sources.first()?.int64s()?.first()?;
             Some(number & 0xffff_ffff).filter(|low| number < 0 && (1..1 << 23).contains(low))
         };
-        assert!(low_bits(&case).is_some());
-        let mut steps = 0;
-        let minimized = reduce(case, &mut |candidates| {
-            steps += 1;
-            assert!(steps < 10, "{}", candidates[0]);
-            candidates.iter().position(|candidate| low_bits(candidate).is_some())
-        });
+        let minimized = reduced(case, 10, &|case| low_bits(case).is_some());
         assert_eq!(minimized.to_string(), "ConstantOfShape@28 int64[1]{-4294967295}");
     }
 

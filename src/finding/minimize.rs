@@ -17,7 +17,7 @@ const AT_A_TIME: usize = 32;
 
 /// The time after which a case that ends a process, or takes all of its time, is simple enough: a number in it that decides how long
 /// it takes could come nearer to the time limit bit by bit.
-const COSTLY: Duration = Duration::from_secs(12);
+const ENOUGH: Duration = Duration::from_secs(12);
 
 /// Runs cases on runtimes and says which mismatches they show.
 #[expect(missing_debug_implementations, reason = "a runtime is anything that executes")]
@@ -135,11 +135,6 @@ impl Probe {
         self.look(case, &mismatch.runtime).is_some_and(|sighting| sighting.shows(mismatch))
     }
 
-    /// The place of the first of several cases that shows a mismatch in any configuration.
-    fn first_that_shows(&mut self, cases: &[Case], mismatch: &Mismatch) -> Option<usize> {
-        self.first_that(cases, &mismatch.runtime, &|_, sighting| sighting.shows(mismatch))
-    }
-
     /// The place of the first of several cases of which `is_it` is true on a release.
     pub(super) fn first_that(
         &mut self,
@@ -231,9 +226,9 @@ fn reduce(case: &Case, mismatch: &Mismatch, probe: &mut Probe) -> (Case, Feature
         let began = Instant::now();
         let mut first = |candidates: &[Case]| {
             if !mismatch.is_costly() {
-                return probe.first_that_shows(candidates, mismatch);
+                return probe.first_that(candidates, &mismatch.runtime, &|_, sighting| sighting.shows(mismatch));
             }
-            let mut candidates = candidates.iter().take_while(|_| began.elapsed() < COSTLY);
+            let mut candidates = candidates.iter().take_while(|_| began.elapsed() < ENOUGH);
             candidates.position(|case| Features::of(case).are_within(&own) && probe.shows(case, mismatch))
         };
         current = shrink::from_simplest(case, &mut first);
