@@ -841,6 +841,26 @@ mod tests {
     }
 
     #[test]
+    fn no_variant_of_an_issue_explains_all_that_another_one_does() {
+        let explains = |one: &Variant, other: &Variant| {
+            let without_features = |variant: &Variant| Signature { features: vec![], ..variant.signature.clone() };
+            let versions = |variant: &Variant| (by_number(&variant.first_version), by_number(&variant.last_version));
+            let ((first, last), (other_first, other_last)) = (versions(one), versions(other));
+            let is_in = |feature: &String| other.signature.features.contains(feature);
+            one.id != other.id
+                && without_features(one) == without_features(other)
+                && one.signature.features.iter().all(is_in)
+                && first <= other_first
+                && last >= other_last
+        };
+        for cause in kinds().flat_map(|kind| read(kind.name, kind.known).unwrap().causes) {
+            let pairs = cause.variants.iter().flat_map(|one| cause.variants.iter().map(move |other| (one, other)));
+            let needless = pairs.filter(|(one, other)| explains(one, other)).map(|(_, other)| other.id.as_str());
+            assert_eq!(needless.collect::<Vec<_>>(), Vec::<&str>::new(), "{}", cause.id);
+        }
+    }
+
+    #[test]
     fn the_state_of_an_issue_is_one_of_four_and_fits_its_versions() {
         for state in ["open", "by design", "fixed in 1.2", "will not be fixed"] {
             assert_eq!(State::try_from(state.to_owned()).map(|state| state.to_string()), Ok(state.to_owned()));
