@@ -96,8 +96,8 @@ fn assert_known_issues_show(list: &str) {
     let there: Vec<Known> = ledger.known().filter(|known| ids.iter().any(|id| known.variant.may_show_on(id))).collect();
     assert!(!there.is_empty(), "{list} has no known issues");
     let shows = on_threads(&there, probe, |probe, known| !known.triggers(probe).is_empty());
-    let fixed: Vec<&Known> = there.iter().zip(shows).filter(|(_, shows)| !shows).map(|(known, _)| known).collect();
-    assert!(fixed.is_empty(), "fixed upstream, or changed: close them: {fixed:#?}");
+    let fixed = there.iter().zip(shows).filter(|(_, shows)| !shows).map(|(known, _)| known.variant.id.as_str());
+    assert_eq!(fixed.collect::<Vec<_>>(), Vec::<&str>::new(), "fixed upstream, or changed: close them");
 }
 
 #[test]

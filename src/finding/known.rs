@@ -662,7 +662,7 @@ impl Known<'_> {
     }
 
     /// The triggers of the variant, one for each release of the probe that may have it and on which its case shows its own
-    /// signature.
+    /// signature. The case may have further features: a person may have written `any` for an operator.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
         let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
         let mut shows = |trigger: &Trigger| {
@@ -670,7 +670,7 @@ impl Known<'_> {
             let mut shown =
                 sighting.into_iter().flat_map(|sighting| sighting.configurations).flat_map(|(_, own, _)| own);
             let own = shown.find(|own| trigger.mismatch.is_that_of(own));
-            own.is_some_and(|own| self.variant.features_shown(&case, &own, probe) == trigger.features)
+            own.is_some_and(|own| trigger.features.are_within(&self.variant.features_shown(&case, &own, probe)))
         };
         written.into_iter().filter(|trigger| shows(trigger)).collect()
     }
