@@ -95,6 +95,15 @@ fn a_case_is_minimized_and_nothing_is_saved() {
 }
 
 #[test]
+fn a_minimized_case_is_known_by_an_entry_with_fewer_features() {
+    let case = "a=Flatten@28 float[2,2]; a1=Reshape int64[2]:initializer int64[1]:initializer; Slice a int64[2]{1,0}:initializer \
+                int64[2]{-2147483648,4294967297}:initializer a1 int64[2]{-2147483648,4294967297}:initializer";
+    let (code, out, error) = run(&["minimize", case, "--runtimes", LINKED]);
+    assert_eq!(code, 0, "{out}{error}");
+    assert!(out.contains("   known as tract-slice-32-bits\n") && !out.contains("resembles"), "{out}");
+}
+
+#[test]
 fn the_ledger_is_brought_to_the_releases_under_test() {
     let folder = without_known();
     let entry = |id: &str, state: &str, last: &str, case: &str| {

@@ -245,7 +245,7 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
         let mismatch = &finding.trigger.mismatch;
         writeln!(to, "\n{BOLD}{number}. {mismatch}{BOLD:#}")?;
         writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
-        if let Some(known) = ledger.find(&finding.signature()) {
+        if let Some(known) = ledger.find(finding) {
             writeln!(to, "   known as {}", known.cause.id)?;
         } else {
             for cause in ledger.resembling(&finding.signature()) {

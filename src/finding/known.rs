@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{fmt, fs, iter};
+use std::{fmt, fs, iter, slice};
 
 use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, TomlError, value};
 
-use super::{Probe, Signature, minimize};
+use super::{Finding, Probe, Signature, minimize};
 use crate::campaign::{Quarantine, Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
@@ -182,8 +182,20 @@ impl Ledger {
         self.causes.iter().flat_map(Cause::known)
     }
 
-    pub fn find(&self, signature: &Signature) -> Option<Known<'_>> {
-        self.known().find(|known| known.variant.signature == *signature)
+    /// The variant that explains a finding, by what the ledger says of it: no runtime is asked.
+    pub fn find(&self, finding: &Finding) -> Option<Known<'_>> {
+        let mismatch = &finding.trigger.mismatch;
+        let (name, version) = mismatch.runtime.split_once('@').unwrap_or((&mismatch.runtime, ""));
+        let version = if version.is_empty() { usual_version(name) } else { version };
+        let id = RuntimeId { name: name.to_owned(), version: version.to_owned(), configuration: String::new() };
+        let may_be = |Known { variant, .. }: &Known| {
+            variant.runtime_name() == name && variant.signature.discrepancies == mismatch.discrepancies
+        };
+        let is_it = |known: &Known| {
+            let triggers = known.written_triggers(slice::from_ref(&id));
+            triggers.iter().any(|trigger| finding.is_known_as(trigger))
+        };
+        self.known().filter(may_be).find(is_it)
     }
 
     /// At most [`MOST_RESEMBLING`] causes with a variant of the same mismatch, whatever its operator and its features. A finding with

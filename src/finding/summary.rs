@@ -420,7 +420,7 @@ impl FindingReport {
             pass: finding.pass.clone(),
             case: finding.case.to_string(),
             count: finding.count,
-            known_as: ledger.find(&finding.signature()).map(|known| known.cause.id.clone()),
+            known_as: ledger.find(finding).map(|known| known.cause.id.clone()),
             like: None,
         }
     }
