@@ -73,6 +73,18 @@ mod wheels {
 
     #[test]
     #[ignore = "wheels: older releases of onnxruntime"]
+    fn an_output_without_a_value_ends_no_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let case = "x=int64[]{1}; a=Range@25 x x x :output; Gather float[1] a";
+        let (code, out) = crosscheck(folder.path(), &["run", case, "--runtimes", "onnxruntime@1.24.1/all"]);
+        assert!(
+            code.is_some_and(|code| code < 2) && out.contains("its output cannot be read: it has no value"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
     fn a_row_may_name_an_execution_provider_that_its_library_has() {
         let folder = tempfile::tempdir().unwrap();
         let rows = "[[runtime]]\nname = \"provided\"\nkind = \"onnxruntime\"\nconfigurations = [\"all+AZURE\", \"all+AZURE(a=1,b=2)\", \

@@ -12,7 +12,8 @@ use crate::case::{Generator, shrink};
 use crate::model::Job;
 use crate::operator::concat::CONCAT;
 use crate::runtime::planted::{
-    Fault, no_high_rank, panics_on_zero, short_shape, swapped_flatten, truncated_target, wrong_type,
+    Fault, no_high_rank, panics_on_zero, refuses_behind_a_wrong_shape, short_shape, swapped_flatten, truncated_target,
+    wrong_type,
 };
 use crate::runtime::{self, Execution, OpenError, Outcome, Row, Runtime, Stop};
 use crate::tensor::ElementType;
@@ -90,6 +91,28 @@ fn the_findings_of_one_defect_look_like_one_cause() {
     let standing = alike(&findings.iter().collect::<Vec<_>>());
     assert!(standing.iter().all(|place| *place == standing[0]), "{standing:?}");
     assert_eq!(findings[standing[0]].severity(), Severity::WrongAnswer, "the most severe one stands for all");
+}
+
+#[test]
+fn a_refusal_behind_a_value_that_is_known_to_be_wrong_is_known() {
+    let open = || Ok(vec![runtime::planted::on_whole_models(&[refuses_behind_a_wrong_shape])?]);
+    let found = |case: &str, issues: &[Trigger]| {
+        let source = Stream::new(Generator::of_the_heart(), 7, vec![case.parse().unwrap()]);
+        let source = source.with_nodes("2..3".parse().unwrap());
+        let statistics = run_on(&source, 1, &open, issues);
+        let open = |_: &[Row], _: &Stop| open();
+        let triage = Triage::new(&[], issues, 2, Duration::from_secs(10), &open);
+        triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings.remove(0)
+    };
+    let part = found("a=Reshape@28 float[2] int64[1]{2}; Shape a", &[]);
+    assert_eq!(part.severity(), Severity::WrongAnswer);
+    let whole = "a=Reshape@28 float[2] int64[1]{2}; a1=Shape a; Identity a1";
+    let new = found(whole, &[]);
+    assert!(new.severity() == Severity::RefusesValid && !new.is_known_as(&part.trigger), "{}", new.case);
+    assert!(found(whole, std::slice::from_ref(&part.trigger)).is_known_as(&part.trigger));
+    let other = triaged(&run(&[short_shape], &[]), &[short_shape], &[]).remove(0).trigger;
+    let still_new = found(whole, std::slice::from_ref(&other));
+    assert_eq!((still_new.trigger, still_new.case), (new.trigger, new.case));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::{DynTensor, DynTensorRef, Shape, TensorElementType, ValueType};
 
 use self::provider::Provider;
+use super::caught::caught;
 use super::{
     Class, Declaration, Execution, Gap, Kind, OpenError, Outcome, Output, Phrase, Reason, Row, Runtime, RuntimeId,
     Stage, Supply, by_number, provision,
@@ -266,18 +267,18 @@ impl OnnxRuntime {
         Ok(Loaded { session, declared })
     }
 
-    fn feed_and_run(
-        &self,
-        session: &mut Session,
-        job: &Job,
-        run: usize,
-    ) -> ort::Result<Result<Vec<Output>, TensorError>> {
+    fn feed_and_run(&self, session: &mut Session, job: &Job, run: usize) -> ort::Result<Result<Vec<Output>, String>> {
         let mut feeds = Vec::with_capacity(job.inputs.len());
         for (name, tensor) in job.feeds(run) {
             feeds.push((name, SessionInputValue::from(self.value(tensor)?)));
         }
-        let outputs = session.run(feeds)?;
-        outputs.values().map(|value| Ok(read(&value.downcast()?)?.map(Output::new))).collect()
+        // The crate panics if onnxruntime leaves an output without a value and reports no error.
+        let outputs = match caught(|| session.run(feeds)) {
+            Ok(outputs) => outputs?,
+            Err(panic) => return Ok(Err(format!("it has no value: {panic}"))),
+        };
+        let output = |tensor: Result<Tensor, TensorError>| tensor.map(Output::new).map_err(|error| error.to_string());
+        outputs.values().map(|value| Ok(output(read(&value.downcast()?)?))).collect()
     }
 
     /// A tensor of onnxruntime with the same elements.

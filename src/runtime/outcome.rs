@@ -1,11 +1,12 @@
 //! The result of a run of a job, in terms that are the same for every runtime.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::operator::Topic;
-use crate::tensor::{ElementType, Tensor, TensorError};
+use crate::tensor::{ElementType, Tensor};
 use crate::text::gist;
 
 /// The result of one run of a job on a runtime.
@@ -227,7 +228,7 @@ impl Execution {
     }
 
     /// The execution of a run whose outputs are no valid tensors, although the runtime gave them as an answer.
-    pub fn garbled(error: &TensorError, declared: &Arc<[Declaration]>) -> Execution {
+    pub fn garbled(error: &dyn fmt::Display, declared: &Arc<[Declaration]>) -> Execution {
         let declared = Some(Arc::clone(declared));
         let message = format!("its output cannot be read: {error}");
         Execution { declared, ..Execution::without_answer(Outcome::Garbled, message) }

@@ -408,6 +408,20 @@ pub(crate) fn short_shape(job: &Job, execution: &mut Execution) {
     }
 }
 
+/// The Shape of a Reshape has a wrong last dim. A model in which another node follows is refused.
+#[cfg(test)]
+pub(crate) fn refuses_behind_a_wrong_shape(job: &Job, execution: &mut Execution) {
+    let graph = job.model.decode().ok().and_then(|model| model.graph).unwrap_or_default();
+    match graph.node.iter().map(|node| node.op_type()).collect::<Vec<_>>()[..] {
+        ["Reshape", "Shape"] => {
+            let wrong = answer(execution).and_then(wrong_last);
+            give(execution, wrong);
+        }
+        ["Reshape", "Shape", ..] => refuse(execution),
+        _ => {}
+    }
+}
+
 /// Flatten swaps its halves.
 pub(crate) fn swapped_flatten(job: &Job, execution: &mut Execution) {
     if is(job, "Flatten") {
