@@ -1,6 +1,7 @@
 //! Cases with one more special feature than a given case. If a defect does not show in one of them, the absence of that feature
 //! belongs to the trigger of the defect.
 
+use std::iter;
 use std::mem::discriminant;
 
 use super::{Case, Declared, Encoding, Operand, Single, Value, Wiring};
@@ -117,22 +118,58 @@ fn has_takers_of_further_outputs(case: &Case, node: usize) -> bool {
 
 /// The case with an Identity of one of its inputs in the place of a node, for each node and each of its inputs.
 pub fn with_an_identity(case: &Case) -> Vec<Case> {
-    let replaced = |place: usize, input: Value| {
+    (0..case.nodes.len()).flat_map(|place| with_an_identity_at(case, place)).collect()
+}
+
+/// The same for one node.
+fn with_an_identity_at(case: &Case, place: usize) -> Vec<Case> {
+    if case.nodes[place].operator == &IDENTITY || has_takers_of_further_outputs(case, place) {
+        return vec![];
+    }
+    let replaced = |input: Value| {
         let mut other = case.clone();
         let node = &mut other.nodes[place];
         (node.operator, node.outputs, node.inputs) = (&IDENTITY, 1, vec![Some(input)]);
         node.attributes.clear();
         other.tidied()
     };
-    let may_be =
-        |place: &usize| case.nodes[*place].operator != &IDENTITY && !has_takers_of_further_outputs(case, *place);
-    let of_node = |place: usize| case.nodes[place].inputs.iter().flatten().map(move |input| replaced(place, *input));
-    (0..case.nodes.len()).filter(may_be).flat_map(of_node).collect()
+    case.nodes[place].inputs.iter().flatten().map(|input| replaced(*input)).collect()
+}
+
+/// The parts of a graph, the smallest first: the nodes up to one of them, whose outputs become graph outputs or are taken by an
+/// Identity. A runtime may treat a graph output as it treats no other value.
+pub(crate) fn parts(case: &Case) -> Vec<Case> {
+    let up_to = |count: usize| {
+        let mut part = case.clone();
+        part.nodes.truncate(count);
+        part.tidied()
+    };
+    let with_a_taker = |count: usize| {
+        let mut part = case.clone();
+        part.nodes.truncate(count + 1);
+        with_an_identity_at(&part, count).into_iter().filter(|part| part.edges().next().is_some())
+    };
+    (1..case.nodes.len()).flat_map(|count| iter::once(up_to(count)).chain(with_a_taker(count))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_ends_at_a_node_or_at_an_identity_of_its_output() {
+        let case = "a=Shape@21 float[2]; a1=Gather a int64[1]; Reshape float[2]:initializer a1".parse().unwrap();
+        let parts: Vec<String> = parts(&case).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            parts,
+            [
+                "Shape@21 float[2]",
+                "a=Shape@21 float[2]; Identity a",
+                "a=Shape@21 float[2]; Gather a int64[1]",
+                "a=Shape@21 float[2]; a1=Gather a int64[1]; Identity a1",
+            ]
+        );
+    }
 
     #[test]
     fn any_operator_goes_in_the_place_of_a_node() {

@@ -21,6 +21,7 @@ mod target;
 mod truncation;
 mod variants;
 
+pub(crate) use complications::parts;
 pub use complications::{complications, with_an_identity, with_other_operators};
 pub use contents::Contents;
 pub use features::{Features, Size, Tag};

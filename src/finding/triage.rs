@@ -10,7 +10,7 @@ use super::alike::core;
 use super::sorter::{Sorted, Sorter};
 use super::{Core, Extent, Finding, Minimized, Probe, minimize, pass_of};
 use crate::campaign::{Group, Groups, Trigger};
-use crate::case::Features;
+use crate::case::{Features, parts};
 use crate::runtime::{OpenError, Row, Runtime, Stop};
 use crate::threads::{Leaving, lock, on_threads};
 use crate::verdict::Mismatch;
@@ -335,8 +335,10 @@ impl<'a> Triage<'a> {
     fn known_part(&self, whole: &Minimized, probe: &mut Probe) -> Option<Minimized> {
         let trigger = Trigger::new(whole.mismatch.clone(), whole.features.clone());
         let is_new = !self.issues.iter().any(|issue| issue.explains_all_of(&trigger));
-        let mut parts = whole.case.parts().filter(|_| is_new && !whole.mismatch.is_costly());
-        parts.find_map(|case| {
+        if !is_new || whole.mismatch.is_costly() {
+            return None;
+        }
+        parts(&whole.case).into_iter().find_map(|case| {
             let sighting = probe.look(&case, &whole.mismatch.runtime)?;
             let features = Features::of(&case);
             let mut shown = sighting.configurations.into_iter().flat_map(|(_, own, _)| own);

@@ -129,14 +129,6 @@ impl Case {
     }
 }
 
-impl Case {
-    /// The parts of a graph, the smallest first: the nodes up to one of them, without those that it does not need. Its outputs become
-    /// graph outputs.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = Case> {
-        (1..self.nodes.len()).map(|count| with(self, |case| case.nodes.truncate(count)))
-    }
-}
-
 /// Replaces a value in all inputs of nodes.
 fn replace(case: &mut Case, old: Value, new: Option<Value>) {
     let inputs = case.nodes.iter_mut().flat_map(|node| &mut node.inputs);
