@@ -412,7 +412,7 @@ pub(crate) fn short_shape(job: &Job, execution: &mut Execution) {
 #[cfg(test)]
 pub(crate) fn refuses_behind_a_wrong_shape(job: &Job, execution: &mut Execution) {
     let graph = job.model.decode().ok().and_then(|model| model.graph).unwrap_or_default();
-    match graph.node.iter().map(|node| node.op_type()).collect::<Vec<_>>()[..] {
+    match graph.node.iter().map(NodeProto::op_type).collect::<Vec<_>>()[..] {
         ["Reshape", "Shape"] => {
             let wrong = answer(execution).and_then(wrong_last);
             give(execution, wrong);
