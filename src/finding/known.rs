@@ -185,8 +185,8 @@ impl Ledger {
     /// The variant that explains a finding, by what the ledger says of it: no runtime is asked.
     pub fn find(&self, finding: &Finding) -> Option<Known<'_>> {
         let mismatch = &finding.trigger.mismatch;
-        let (name, version) = mismatch.runtime.split_once('@').unwrap_or((&mismatch.runtime, ""));
-        let version = if version.is_empty() { usual_version(name) } else { version };
+        let name = mismatch.runtime_name();
+        let version = mismatch.runtime.split_once('@').map_or(usual_version(name), |(_, version)| version);
         let id = RuntimeId { name: name.to_owned(), version: version.to_owned(), configuration: String::new() };
         let may_be = |Known { variant, .. }: &Known| {
             variant.runtime_name() == name && variant.signature.discrepancies == mismatch.discrepancies
