@@ -62,6 +62,24 @@ mod wheels {
 
     #[test]
     #[ignore = "wheels: older releases of onnxruntime"]
+    fn a_known_issue_of_one_opset_gets_the_range_of_the_releases_that_show_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let case = "Slice@25 float[0] int64[1]{-1}:initializer int64[1]{1}:initializer _ int64[1]{-1}:initializer";
+        let ledger = format!(
+            "[[cause]]\nid = \"slice\"\ntitle = \"T.\"\nexplanation = \"E.\"\nlink = \"not reported\"\nstate = \"open\"\n\n\
+             [[cause.variant]]\nid = \"onnxruntime-slice\"\nsignature = \"onnxruntime | Slice | undeclared | operand1:in-model\"\n\
+             first_version = \"1.24.3\"\nlast_version = \"1.24.3\"\ncase = \"{case}\"\n"
+        );
+        fs::create_dir(folder.path().join("known")).unwrap();
+        fs::write(folder.path().join("known/onnxruntime.toml"), ledger).unwrap();
+        // At the oldest opset of a Slice with these inputs, no release is wrong; the newest is right at every opset.
+        let bisect = ["bisect", case, "--runtime", "onnxruntime", "--from", "1.24.1", "--to", "1.26.0"];
+        let (code, out) = crosscheck(folder.path(), &bisect);
+        assert!(code == Some(0) && out.contains("onnxruntime-slice is from 1.24.1 to 1.24.4: known"), "{out}");
+    }
+
+    #[test]
+    #[ignore = "wheels: older releases of onnxruntime"]
     fn what_is_newer_than_a_release_is_a_gap() {
         let folder = tempfile::tempdir().unwrap();
         for (case, gap) in [("Shape@27 float[2]", "lacks the opset"), ("Shape@28 float[2]", "lacks the IR version")] {
