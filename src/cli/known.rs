@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::campaign::{named_or_all, operator};
+use super::save::new_among;
 use super::{Ending, Format, RuntimeArguments, align_right, read_case, reproduce, table};
-use crate::case::{Case, Features};
+use crate::case::Case;
 use crate::finding::{
-    Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorted, Sorter, State, Variant, masking, pass_of,
+    Cause, Finding, Known, Ledger, Masking, Probe, Signature, Sorter, State, Variant, masking, pass_of,
 };
 use crate::operator::Operator;
 use crate::runtime::{OpenError, Runtime, RuntimeId, by_number, select};
@@ -261,12 +262,11 @@ fn add(
 ) -> anyhow::Result<Ending> {
     let mismatches = probe.mismatches(case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");
-    let mut sorter = Sorter::new(ledger.owned_triggers(probe).1);
-    let mut new = 0;
-    for (mismatch, shown) in &mismatches {
-        let Sorted::New(mut finding) = sorter.sort(shown, mismatch, &Features::of(shown), probe) else { continue };
+    let (owners, known) = ledger.owned_triggers(probe);
+    let new = new_among(&mismatches, &owners, &mut Sorter::new(known), probe);
+    let count = new.len();
+    for mut finding in new {
         finding.pass = pass(&finding)?;
-        new += 1;
         enter(&finding, of, probe, saving)?;
         if of.is_none() {
             for like in ledger.resembling(&finding.signature()) {
@@ -274,7 +274,7 @@ fn add(
             }
         }
     }
-    println!("{} mismatches, {new} new findings.", mismatches.len());
+    println!("{} mismatches, {count} new findings.", mismatches.len());
     Ok(Ending::NothingWrong)
 }
 

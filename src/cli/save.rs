@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::{Ending, RuntimeArguments, read_case};
 use crate::case::{Case, Features};
-use crate::finding::{Finding, Ledger, Probe, Sorted, Sorter};
+use crate::finding::{Finding, Known, Ledger, Probe, Sorted, Sorter};
+use crate::verdict::Mismatch;
 
 /// Minimize the mismatches of cases, and save each as a regression: a case file and a pending snapshot
 #[derive(Debug, clap::Args)]
@@ -36,16 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             eprintln!("error: {case} shows no mismatch on these runtimes");
             ending = Ending::BadInput;
         }
-        for (mismatch, shown) in &mismatches {
-            match sorter.sort(shown, mismatch, &Features::of(shown), &mut probe) {
-                Sorted::New(finding) => new.push(*finding),
-                Sorted::Known(place) => {
-                    if let Some(known) = owners.get(place) {
-                        println!("Known as {}: {}", known.cause.id, known.cause.title);
-                    }
-                }
-            }
-        }
+        new.extend(new_among(&mismatches, &owners, &mut sorter, &mut probe));
     }
     let mut runtimes = arguments.runtimes.open(&rows)?;
     for finding in &new {
@@ -56,4 +48,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         println!("Accept the snapshots with `cargo insta review`, and enter the issue with `crosscheck known add`.");
     }
     Ok(ending)
+}
+
+/// The new findings among mismatches. The known issues are printed; `owners` are those of the sorter's first triggers.
+pub(super) fn new_among(
+    mismatches: &[(Mismatch, Case)],
+    owners: &[Known],
+    sorter: &mut Sorter,
+    probe: &mut Probe,
+) -> Vec<Finding> {
+    let mut new = Vec::new();
+    for (mismatch, shown) in mismatches {
+        match sorter.sort(shown, mismatch, &Features::of(shown), probe) {
+            Sorted::New(finding) => new.push(*finding),
+            Sorted::Known(place) => {
+                if let Some(known) = owners.get(place) {
+                    println!("Known as {}: {}", known.cause.id, known.cause.title);
+                }
+            }
+        }
+    }
+    new
 }

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::campaign::{Examination, Failures, Fault, Scheduler, examine_together};
-use crate::case::{Case, Features, Generated, complications, shrink, with_other_operators};
+use crate::campaign::{Examination, Failures, Fault, Scheduler, Trigger, examine_together};
+use crate::case::{Case, Features, Generated, complications, parts, shrink, with_other_operators};
 use crate::operator::{GRAPH, NEWEST_OPSET};
 use crate::runtime::{Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch};
@@ -189,6 +189,29 @@ pub struct Minimized {
     pub executions: u64,
     /// The message of the runtime for the minimized case.
     pub message: String,
+}
+
+impl Minimized {
+    /// The part of a graph that shows a known issue by itself, if that may cause the mismatch of the graph: what follows a wrong
+    /// value or a wrong declaration depends on the node that takes it. `None` if there is no such part, or if the mismatch of the
+    /// whole graph is known.
+    pub(super) fn known_part(&self, issues: &[Trigger], probe: &mut Probe) -> Option<Minimized> {
+        let trigger = Trigger::new(self.mismatch.clone(), self.features.clone());
+        let is_new = !issues.iter().any(|issue| issue.explains_all_of(&trigger));
+        if !is_new || self.mismatch.is_costly() {
+            return None;
+        }
+        parts(&self.case).into_iter().find_map(|case| {
+            let sighting = probe.look(&case, &self.mismatch.runtime)?;
+            let features = Features::of(&case);
+            let mut shown = sighting.configurations.into_iter().flat_map(|(_, own, _)| own);
+            let mismatch = shown.find(|shown| {
+                let is_known = issues.iter().any(|issue| issue.explains(shown, &features));
+                is_known && shown.may_cause(&self.mismatch)
+            })?;
+            Some(Minimized { case, mismatch, features, ..self.clone() })
+        })
+    }
 }
 
 /// Minimizes a case that shows a mismatch. A case that does not show it comes back as it is.

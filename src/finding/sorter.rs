@@ -36,12 +36,15 @@ impl Sorter {
     }
 
     /// Sorts the mismatch of a case. If a trigger of a known defect explains it, it is that defect. If not, the case is
-    /// minimized, and the minimized case is compared with the known defects. The extent of a new defect is measured.
+    /// minimized, and the minimized case, or a part of it that may cause the mismatch, is compared with the known defects. The
+    /// extent of a new defect is measured.
     pub fn sort(&mut self, case: &Case, mismatch: &Mismatch, features: &Features, probe: &mut Probe) -> Sorted {
         if let Some(place) = self.explaining(mismatch, features) {
             return Sorted::Known(place);
         }
-        let mut sorted = self.enter(mismatch, features, minimize(case, mismatch, probe));
+        let minimized = minimize(case, mismatch, probe);
+        let minimized = minimized.known_part(&self.known, probe).unwrap_or(minimized);
+        let mut sorted = self.enter(mismatch, features, minimized);
         if let Sorted::New(finding) = &mut sorted {
             finding.measure_extent(probe);
         }

@@ -110,6 +110,10 @@ fn a_refusal_behind_a_value_that_is_known_to_be_wrong_is_known() {
     let new = found(whole, &[]);
     assert!(new.severity() == Severity::RefusesValid && !new.is_known_as(&part.trigger), "{}", new.case);
     assert!(found(whole, std::slice::from_ref(&part.trigger)).is_known_as(&part.trigger));
+    let mut probe = Probe::new(open().unwrap());
+    let sorted =
+        Sorter::new(vec![part.trigger]).sort(&new.case, &new.trigger.mismatch, &new.trigger.features, &mut probe);
+    assert!(matches!(sorted, Sorted::Known(0)), "{sorted:?}");
     let other = triaged(&run(&[short_shape], &[]), &[short_shape], &[]).remove(0).trigger;
     let still_new = found(whole, std::slice::from_ref(&other));
     assert_eq!((still_new.trigger, still_new.case), (new.trigger, new.case));

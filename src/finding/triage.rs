@@ -10,7 +10,7 @@ use super::alike::core;
 use super::sorter::{Sorted, Sorter};
 use super::{Core, Extent, Finding, Minimized, Probe, minimize, pass_of};
 use crate::campaign::{Group, Groups, Trigger};
-use crate::case::{Features, parts};
+use crate::case::Features;
 use crate::runtime::{OpenError, Row, Runtime, Stop};
 use crate::threads::{Leaving, lock, on_threads};
 use crate::verdict::Mismatch;
@@ -321,33 +321,13 @@ impl<'a> Triage<'a> {
         }
         let began = Instant::now();
         let minimized = minimize(&group.case, mismatch, probe.open()?);
-        let minimized = self.known_part(&minimized, probe.open()?).unwrap_or(minimized);
+        let minimized = minimized.known_part(self.issues, probe.open()?).unwrap_or(minimized);
         // The result of a probe that was stopped means nothing.
         if probe.stop.is_due() {
             return Ok(None);
         }
         self.note(mismatch, group, Some(minimized.clone()), began.elapsed());
         Ok(Some(minimized))
-    }
-
-    /// The part of a new finding in a graph that shows a known issue by itself, if that may cause the mismatch of the graph: what
-    /// follows a wrong value or a wrong declaration depends on the node that takes it. `None` if there is no such part.
-    fn known_part(&self, whole: &Minimized, probe: &mut Probe) -> Option<Minimized> {
-        let trigger = Trigger::new(whole.mismatch.clone(), whole.features.clone());
-        let is_new = !self.issues.iter().any(|issue| issue.explains_all_of(&trigger));
-        if !is_new || whole.mismatch.is_costly() {
-            return None;
-        }
-        parts(&whole.case).into_iter().find_map(|case| {
-            let sighting = probe.look(&case, &whole.mismatch.runtime)?;
-            let features = Features::of(&case);
-            let mut shown = sighting.configurations.into_iter().flat_map(|(_, own, _)| own);
-            let mismatch = shown.find(|shown| {
-                let is_known = self.issues.iter().any(|issue| issue.explains(shown, &features));
-                is_known && shown.may_cause(&whole.mismatch)
-            })?;
-            Some(Minimized { case, mismatch, features, ..whole.clone() })
-        })
     }
 
     /// Notes that a group is sorted.
