@@ -106,19 +106,20 @@ fn a_minimized_case_is_known_by_an_entry_with_fewer_features() {
 #[test]
 fn the_ledger_is_brought_to_the_releases_under_test() {
     let folder = without_known();
-    let entry = |id: &str, state: &str, last: &str, case: &str| {
+    let entry = |id: &str, state: &str, last: &str, (case, feature): (&str, &str)| {
         let reaction = "panics at load: range end index out of range for slice of length";
-        let signature = format!("tract | Flatten | panic | {reaction} | axis:past-rank");
+        let signature = format!("tract | Flatten | panic | {reaction} | {feature}");
         let of = format!("id = \"{id}\"\ntitle = \"\"\nexplanation = \"\"\nlink = \"\"\nstate = \"{state}\"\n");
         let first = format!("id = \"{id}-1\"\nsignature = \"{signature}\"\nfirst_version = \"0.1\"\n");
         format!("[[cause]]\n{of}[[cause.variant]]\n{first}last_version = \"{last}\"\ncase = '{case}'\n")
     };
-    let shows = "Flatten@28 axis=2 float[1]";
+    let shows = ("Flatten@28 axis=2 float[1]", "axis:past-rank");
+    let right = (RIGHT, "operand1:in-model");
     let before = [
         entry("known", "open", "0.1", shows),
         entry("back", "fixed in 0.2", "0.1", shows),
-        entry("gone", "open", "0.1", RIGHT),
-        entry("long-gone", "fixed in 0.2", "0.1", RIGHT),
+        entry("gone", "open", "0.1", right),
+        entry("long-gone", "fixed in 0.2", "0.1", right),
     ];
     let path = folder.path().join("known/tract.toml");
     fs::write(&path, before.concat()).unwrap();
@@ -132,8 +133,8 @@ fn the_ledger_is_brought_to_the_releases_under_test() {
     let after = [
         entry("known", "open", version, shows),
         entry("back", "open", version, shows),
-        entry("gone", &format!("fixed in {version}"), "0.1", RIGHT),
-        entry("long-gone", "fixed in 0.2", "0.1", RIGHT),
+        entry("gone", &format!("fixed in {version}"), "0.1", right),
+        entry("long-gone", "fixed in 0.2", "0.1", right),
     ];
     assert_eq!(fs::read_to_string(&path).unwrap(), after.concat());
     let said = format!("back is open\ngone is fixed in {version}\ntract {version}: 2 variants show, and 2 do not.\n");

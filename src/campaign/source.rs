@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(share, rows.len() / 2);
         let (graphs, nodes) = stream("2..4");
         assert_eq!(graphs.catalogue.len(), 1);
-        let generated = graphs.cases(&(0..500).collect::<Vec<u64>>());
+        let generated = graphs.cases(&(0..3000).collect::<Vec<u64>>());
         assert!(generated.iter().all(|generated| nodes.has(&generated.case)));
         assert_divided(&mixed, 1003);
     }

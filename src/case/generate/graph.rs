@@ -586,9 +586,10 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// Adds the node that breaks the rule of the intent, or is left unspecified by it, or is wild. Nodes after it are drawn for its
-    /// lenient or tolerated outputs, or else for copies of its data.
+    /// Adds the node that breaks the rule of the intent, or is left unspecified by it, or is wild, and the nodes that compute its
+    /// parameters; `room` is the most. Nodes after it are drawn for its lenient or tolerated outputs, or else for copies of its data.
     fn add_bent(&mut self, u: &mut Unstructured, callee: Callee, intent: Intent, room: usize) -> Result<()> {
+        let before = self.nodes.len();
         let picked = self.pick(u)?.filter(|&value| {
             self.tensor(value).is_some_and(|tensor| callee.1.element_types.contains(&tensor.element_type()))
         });
@@ -602,6 +603,7 @@ impl<'a> Sketch<'a> {
         for (place, given) in drawn.into_iter().enumerate() {
             if let Some(given @ Given::Values(_)) = given {
                 let planned = operand(u, given)?;
+                let room = room.saturating_sub(self.nodes.len() - before);
                 inputs[place] = Some(self.bent_parameter(u, planned, intent, room)?);
             }
         }
