@@ -474,7 +474,7 @@ fn read(path: &str, text: &str) -> Result<File, LedgerError> {
             variant.case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
             // Without a feature that is written, the variant would explain more.
             let read = variant.own_features().to_string();
-            let is_missing = |word: &&String| !read.split(' ').any(|other| other == **word);
+            let is_missing = |word: &&String| !word.is_empty() && !read.split(' ').any(|other| other == **word);
             if let Some(word) = variant.signature.features.iter().find(is_missing) {
                 return Err(damaged(format!("the signature of {id} has `{word}`, which its case does not have")));
             }
