@@ -844,6 +844,12 @@ mod tests {
             let known = ledger.explaining(&case.parse().unwrap(), mismatch, &id, &mut shows);
             (known.map(|known| known.variant.id.as_str()), asked)
         };
+        // The signature of a variant has the features of its case.
+        let others = ledger.known().filter_map(|Known { variant, .. }| {
+            let own = variant.own_features().to_string();
+            (own != variant.signature.features.join(" ")).then(|| format!("{}: {own}", variant.id))
+        });
+        assert_eq!(others.collect::<Vec<_>>(), Vec::<String>::new());
         let typed = of("tract-any-refuses-valid-195b61");
         let mismatch = typed.mismatch();
         let (id, version) = (Some(typed.id.as_str()), typed.last_version.as_str());
