@@ -9,7 +9,8 @@ use crate::operator::{Answer, Expectation};
 use crate::runtime::{Execution, Gap, Outcome, Runtime, RuntimeId};
 use crate::tensor::Tensor;
 use crate::verdict::{
-    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, judge_one, tolerate_removed_nodes,
+    Discrepancy, Judgement, Mismatch, Severity, compare_configurations, differ, fail_alike, judge_one,
+    tolerate_removed_nodes,
 };
 
 /// The results of one case.
@@ -274,7 +275,8 @@ fn compare_variants(
 }
 
 /// If a runtime is wrong because it does what the truncated case asks for, reports truncation in place of the discrepancies
-/// that this explains. The proof is that these do not occur with numbers that fit into 32 bits.
+/// that this explains. The proof is that these do not occur with numbers that fit into 32 bits, and that a runtime which fails
+/// fails in the same words for the truncated case.
 fn recognize_truncation(
     cases: &[Generated],
     runtimes: &mut [Box<dyn Runtime>],
@@ -282,49 +284,70 @@ fn recognize_truncation(
     scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
-    let suspects = cases.iter().zip(&*examinations).enumerate().filter_map(|(place, (generated, examination))| {
-        let residues = residues(generated, ids, examination)?;
-        Some(((place, residues), Generated::given(generated.case.saturated())))
-    });
-    let (suspects, controls): (Vec<(usize, Residues)>, Vec<Generated>) = suspects.unzip();
-    if suspects.is_empty() {
+    let suspicions = cases.iter().zip(&*examinations).enumerate();
+    let suspicions: Vec<(usize, Suspicion)> = suspicions
+        .flat_map(|(place, (generated, examination))| {
+            suspicions_of(generated, ids, examination).into_iter().map(move |suspicion| (place, suspicion))
+        })
+        .collect();
+    if suspicions.is_empty() {
         return Some(());
     }
-    let controls = examine_together(&controls, runtimes, ids, scheduler)?;
-    for ((place, residues), control) in suspects.into_iter().zip(controls) {
-        let judgements = &mut examinations[place].judgements;
-        for (index, residue) in residues.into_iter().enumerate() {
-            let Some(mut wrong) = residue else { continue };
+    let saturated = suspicions.iter().map(|(place, _)| Generated::given(cases[*place].case.saturated()));
+    let truncated = suspicions.iter().map(|(_, suspicion)| suspicion.truncated.clone());
+    let controls: Vec<Generated> = saturated.chain(truncated).collect();
+    let mut saturated = examine_together(&controls, runtimes, ids, scheduler)?;
+    let truncated = saturated.split_off(suspicions.len());
+    for ((place, suspicion), (saturated, truncated)) in suspicions.into_iter().zip(saturated.iter().zip(&truncated)) {
+        let Examination { executions, judgements, .. } = &mut examinations[place];
+        for (index, mut remaining) in suspicion.remaining {
             let Judgement::Wrong(found) = &judgements[index] else { continue };
-            let elsewhere = match &control.judgements[index] {
+            let elsewhere = match &saturated.judgements[index] {
                 Judgement::Wrong(elsewhere) => elsewhere.as_slice(),
                 _ => &[],
             };
-            if !found.iter().any(|discrepancy| !wrong.contains(discrepancy) && elsewhere.contains(discrepancy)) {
-                wrong.push(Discrepancy::Truncates);
-                wrong.sort_unstable();
-                judgements[index] = Judgement::Wrong(wrong);
+            let disagrees = found.iter().all(|discrepancy| discrepancy.severity() == Severity::Disagrees);
+            let is_answer = matches!(executions[index].outcome, Outcome::Answer(_));
+            let is_alike = disagrees || is_answer || fail_alike(&executions[index], &truncated.executions[index]);
+            let shows_elsewhere = |found: &Discrepancy| !remaining.contains(found) && elsewhere.contains(found);
+            if is_alike && !found.iter().any(shows_elsewhere) {
+                remaining.push(Discrepancy::Truncates);
+                remaining.sort_unstable();
+                judgements[index] = Judgement::Wrong(remaining);
             }
         }
     }
     Some(())
 }
 
-/// By runtime: the discrepancies that remain if it was asked for the truncated case.
-type Residues = Vec<Option<Vec<Discrepancy>>>;
+/// That runtimes may do what a truncated case asks for.
+struct Suspicion {
+    truncated: Generated,
+    /// By the index of a runtime: the discrepancies that remain if it was asked for the truncated case.
+    remaining: BTreeMap<usize, Vec<Discrepancy>>,
+}
 
-/// `None` if truncation explains nothing.
-fn residues(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Option<Residues> {
-    if !examination.judgements.iter().any(is_wrong) {
-        return None;
+/// The truncated cases that explain some of what is wrong, each runtime with the first that does.
+fn suspicions_of(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Vec<Suspicion> {
+    let mut open: Vec<usize> = (0..ids.len()).filter(|&index| is_wrong(&examination.judgements[index])).collect();
+    if open.is_empty() {
+        return vec![];
     }
-    let truncated = generated.case.truncated().into_iter();
-    let asked = truncated.map(|case| Generated::given(case).expectation);
-    // If the truncated case is not judged, any result is right, so it explains nothing.
-    let asked: Vec<Expectation> = asked.filter(|asked| !asked.is_beyond_judging()).collect();
-    let residue = |index| asked.iter().find_map(|asked| residue(asked, ids, examination, index));
-    let residues: Residues = (0..ids.len()).map(residue).collect();
-    residues.iter().any(Option::is_some).then_some(residues)
+    let mut suspicions = Vec::new();
+    for truncated in generated.case.truncated().into_iter().map(Generated::given) {
+        let asked = &truncated.expectation;
+        // If the truncated case is not judged, any result is right, so it explains nothing.
+        if asked.is_beyond_judging() {
+            continue;
+        }
+        let remaining = |&index: &usize| Some((index, residue(asked, ids, examination, index)?));
+        let remaining: BTreeMap<usize, Vec<Discrepancy>> = open.iter().filter_map(remaining).collect();
+        open.retain(|index| !remaining.contains_key(index));
+        if !remaining.is_empty() {
+            suspicions.push(Suspicion { truncated, remaining });
+        }
+    }
+    suspicions
 }
 
 fn is_wrong(judgement: &Judgement) -> bool {

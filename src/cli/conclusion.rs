@@ -104,7 +104,8 @@ impl Arguments {
         };
         let summary = Summary::new(&outline);
         let mut out = anstream::stdout().lock();
-        write_findings(&new, ledger, &mut out)?;
+        let known_as = |finding: &Finding| Some(ledger.find(finding)?.cause.id.as_str());
+        write_findings(&new, ledger, &known_as, &mut out)?;
         write_unsorted(&unsorted, open.len(), self.verbose, &mut out)?;
         write(statistics, &mut out)?;
         write_known(&met, ledger, &header.runtimes, self.verbose, &mut out)?;
@@ -223,7 +224,12 @@ impl Met<'_> {
     }
 }
 
-pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn write_findings<'a>(
+    findings: &[&Finding],
+    ledger: &Ledger,
+    known_as: &dyn Fn(&Finding) -> Option<&'a str>,
+    to: &mut impl Write,
+) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(to, "{GOOD}No new findings.{GOOD:#}");
     }
@@ -245,8 +251,8 @@ pub(super) fn write_findings(findings: &[&Finding], ledger: &Ledger, to: &mut im
         let mismatch = &finding.trigger.mismatch;
         writeln!(to, "\n{BOLD}{number}. {mismatch}{BOLD:#}")?;
         writeln!(to, "   {}", reproduce(&finding.case.to_string()))?;
-        if let Some(known) = ledger.find(finding) {
-            writeln!(to, "   known as {}", known.cause.id)?;
+        if let Some(id) = known_as(finding) {
+            writeln!(to, "   known as {id}")?;
         } else {
             for cause in ledger.resembling(&finding.signature()) {
                 writeln!(to, "   resembles {}: {}", cause.id, cause.title)?;

@@ -33,8 +33,13 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     for finding in &mut findings {
         finding.pass = pass_of(finding, &rows, &|rows| arguments.runtimes.open(rows))?;
     }
-    let (_, known) = ledger.owned_triggers(&mut probe);
-    let is_known = |finding: &Finding| known.iter().any(|known| finding.is_known_as(known));
-    write_findings(&findings.iter().collect::<Vec<_>>(), &ledger, &mut anstream::stdout().lock())?;
-    Ok(if findings.iter().all(is_known) { Ending::NothingWrong } else { Ending::Finding })
+    let (owners, known) = ledger.owned_triggers(&mut probe);
+    let places: Vec<Option<usize>> = findings.iter().map(|finding| finding.place_among(&known, &mut probe)).collect();
+    let known_as = |finding: &Finding| {
+        let place = findings.iter().position(|other| std::ptr::eq(other, finding))?;
+        Some(owners[places[place]?].cause.id.as_str())
+    };
+    let shown: Vec<&Finding> = findings.iter().collect();
+    write_findings(&shown, &ledger, &known_as, &mut anstream::stdout().lock())?;
+    Ok(if places.iter().all(Option::is_some) { Ending::NothingWrong } else { Ending::Finding })
 }

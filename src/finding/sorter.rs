@@ -93,6 +93,22 @@ impl Sorter {
 }
 
 impl Finding {
+    /// The place of the known defect that explains the finding, or that explains a part of its graph which may cause it.
+    pub fn place_among(&self, known: &[Trigger], probe: &mut Probe) -> Option<usize> {
+        known.iter().position(|known| self.is_known_as(known)).or_else(|| {
+            let minimized = Minimized {
+                case: self.case.clone(),
+                mismatch: self.trigger.mismatch.clone(),
+                features: self.trigger.features.clone(),
+                executions: self.executions,
+                message: self.message.clone(),
+            };
+            let part = minimized.known_part(known, probe)?;
+            let part = Trigger::new(part.mismatch, part.features);
+            known.iter().position(|known| known.explains_all_of(&part))
+        })
+    }
+
     /// Measures where else the finding shows. It takes some fifty runs.
     pub(super) fn measure_extent(&mut self, probe: &mut Probe) {
         let mismatch = &self.trigger.mismatch;

@@ -15,8 +15,8 @@ use crate::runtime::planted::{
     Fault, no_high_rank, panics_on_zero, refuses_behind_a_wrong_shape, short_shape, swapped_flatten, truncated_target,
     wrong_type,
 };
-use crate::runtime::{self, Execution, OpenError, Outcome, Row, Runtime, Stop};
-use crate::tensor::ElementType;
+use crate::runtime::{self, Execution, OpenError, Outcome, Reason, Row, Runtime, Stage, Stop};
+use crate::tensor::{ElementType, Tensor};
 use crate::verdict::Discrepancy;
 
 fn with_faults(faults: &[Fault]) -> Result<Vec<Box<dyn Runtime>>, OpenError> {
@@ -111,6 +111,7 @@ fn a_refusal_behind_a_value_that_is_known_to_be_wrong_is_known() {
     assert!(new.severity() == Severity::RefusesValid && !new.is_known_as(&part.trigger), "{}", new.case);
     assert!(found(whole, std::slice::from_ref(&part.trigger)).is_known_as(&part.trigger));
     let mut probe = Probe::new(open().unwrap());
+    assert_eq!(new.place_among(std::slice::from_ref(&part.trigger), &mut probe), Some(0));
     let sorted =
         Sorter::new(vec![part.trigger]).sort(&new.case, &new.trigger.mismatch, &new.trigger.features, &mut probe);
     assert!(matches!(sorted, Sorted::Known(0)), "{sorted:?}");
@@ -225,6 +226,26 @@ fn an_answer_in_one_wiring_and_a_tolerated_refusal_in_another_are_explained_by_t
     let mut probe = Probe::new(with_faults(&[truncated_target]).unwrap());
     let sighting = probe.look(&case, "planted").unwrap();
     assert_eq!(sighting.configurations[0].1[0].discrepancies, [Discrepancy::Truncates]);
+}
+
+#[test]
+fn a_refusal_is_explained_by_truncation_only_if_the_truncated_case_is_refused_in_the_same_words() {
+    fn refuses_large_sizes(job: &Job, execution: &mut Execution) {
+        let is_vast = |tensor: &Tensor| tensor.int64s().is_some_and(|sizes| sizes.contains(&4_294_967_295));
+        if job.feeds(0).any(|(_, tensor)| is_vast(tensor)) {
+            execution.outcome = Outcome::Refused { stage: Stage::Run, reason: Reason::Size };
+            execution.phrase = "overflow".into();
+        }
+    }
+    // Cut to 32 bits, the target is [-1, 0], which must be refused.
+    let case: Case = "Reshape@28 allowzero=1 float[0] int64[2]{4294967295,0}".parse().unwrap();
+    let faults =
+        [(truncated_target as Fault, Discrepancy::Truncates), (refuses_large_sizes, Discrepancy::RefusesValid)];
+    for (fault, discrepancy) in faults {
+        let mut probe = Probe::new(with_faults(&[fault]).unwrap());
+        let sighting = probe.look(&case, "planted").unwrap();
+        assert_eq!(sighting.configurations[0].1[0].discrepancies, [discrepancy]);
+    }
 }
 
 #[test]

@@ -71,9 +71,7 @@ impl Mismatch {
                 let given = wrong.map(|o| o.native_type.map_or(o.tensor.element_type().name(), NativeType::name));
                 given.unwrap_or_default().to_owned()
             }
-            Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
-            _ if execution.phrase.is_empty() => reaction(outcome).to_owned(),
-            _ => format!("{}: {}", reaction(outcome), execution.phrase),
+            _ => failure(execution),
         };
         let rule = rule.filter(|_| is_about_the_rule(discrepancies));
         Mismatch { discrepancies: discrepancies.to_vec(), operator, runtime: id.release(), rule, reaction }
@@ -203,6 +201,22 @@ fn without_numbers(message: &str) -> String {
         }
     }
     outside.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two executions fail in the same words, whatever numbers stand in them.
+pub fn fail_alike(one: &Execution, other: &Execution) -> bool {
+    let is_answer = |execution: &Execution| matches!(execution.outcome, Outcome::Answer(_));
+    !is_answer(one) && !is_answer(other) && failure(one) == failure(other)
+}
+
+/// The description of a failed execution, with the runtime's own words without their numbers; empty for an answer.
+fn failure(execution: &Execution) -> String {
+    let outcome = &execution.outcome;
+    match outcome {
+        Outcome::Panicked { .. } => format!("{}: {}", reaction(outcome), without_numbers(&execution.message)),
+        _ if execution.phrase.is_empty() => reaction(outcome).to_owned(),
+        _ => format!("{}: {}", reaction(outcome), execution.phrase),
+    }
 }
 
 /// The description of a failed outcome, the same for every runtime; empty for an answer.

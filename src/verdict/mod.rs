@@ -9,7 +9,7 @@ mod reason;
 use serde::{Deserialize, Serialize};
 
 pub use discrepancy::{Discrepancy, Severity, sentences};
-pub use mismatch::{Mismatch, is_about_the_rule, lack, reaction};
+pub use mismatch::{Mismatch, fail_alike, is_about_the_rule, lack, reaction};
 pub use reason::{Fit, fit};
 
 use crate::operator::{Answer, Expectation, Rule};
