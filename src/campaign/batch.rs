@@ -14,7 +14,7 @@ use super::Trigger;
 use super::quarantine::Suspect;
 use crate::case::{Features, Generated, Node, Value, Wiring};
 use crate::model::{self, Job, Part, Versions};
-use crate::operator::{Expectation, OperatorName, Rule};
+use crate::operator::{ANY, Expectation, OperatorName, Rule};
 use crate::runtime::{Declaration, Execution, Gap, Outcome, Rewriting};
 use crate::tensor::ElementType;
 use crate::verdict::Discrepancy;
@@ -38,7 +38,7 @@ pub(super) struct Member<'a> {
 
 impl<'a> Member<'a> {
     fn new(generated: &'a Generated, model: usize) -> Member<'a> {
-        Member { generated, model, suspect: Suspect::new(&generated.case), part: OnceCell::new() }
+        Member { generated, model, suspect: Suspect::of_generated(generated), part: OnceCell::new() }
     }
 
     /// The case, in the form that is compared with cases that ended a process.
@@ -55,8 +55,8 @@ impl<'a> Member<'a> {
     }
 }
 
-fn part(Generated { case, tensors, .. }: &Generated, prefix: &str) -> Part {
-    Part::new(case, tensors, prefix)
+fn part(generated: &Generated, prefix: &str) -> Part {
+    Part::new(&generated.case, &generated.tensors, generated.values(), prefix)
 }
 
 /// Makes members of cases, and finds out which of them have the same model. The same model takes the same opset, nodes and
@@ -117,8 +117,8 @@ impl Batch {
         match self {
             // The case may have earlier runs in the same session.
             Batch::Runs(cases) if cases.len() == 1 => {
-                let Generated { case, tensors, .. } = members[cases[0]].generated;
-                model::job(case, tensors)
+                let generated = members[cases[0]].generated;
+                model::job_with(&generated.case, &generated.tensors, generated.values())
             }
             Batch::Runs(cases) => {
                 let part = members[members[cases[0]].model].part();
@@ -167,6 +167,8 @@ pub(super) struct Guess<'a> {
     most: usize,
     /// Defects that may keep a runtime from answering.
     expected: &'a [Trigger],
+    /// By operator: the places of those that do.
+    keeping: HashMap<OperatorName, Vec<usize>>,
     /// The aspects of all cases so far. Elsewhere an aspect is named by its index in this set.
     aspects: IndexSet<Aspect>,
     /// For each runtime, the counts of each aspect.
@@ -201,7 +203,7 @@ const KEEPS_FROM_ANSWERING: [Discrepancy; 5] =
     [Discrepancy::Crash, Discrepancy::Exhaustion, Discrepancy::Garbage, Discrepancy::Panic, Discrepancy::RefusesValid];
 
 impl Aspect {
-    fn all(member: &Member, expected: &[Trigger]) -> Option<Vec<Aspect>> {
+    fn all(member: &Member, guess: &Guess) -> Option<Vec<Aspect>> {
         let Generated { case, expectation, .. } = member.generated;
         let subject = case.subject();
         let types = case.nodes.iter().enumerate().filter_map(|(place, node)| match node.inputs.first()? {
@@ -214,12 +216,9 @@ impl Aspect {
         if types.is_empty() {
             return None;
         }
-        let keeps = |defect: &Trigger| {
-            defect.mismatch.concerns(subject)
-                && defect.mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found))
-                && defect.is_in(member.features())
-        };
-        let defects = (0..expected.len()).filter(|&place| keeps(&expected[place])).map(Aspect::Defect);
+        let keeping = [subject, ANY].into_iter().filter_map(|operator| guess.keeping.get(operator)).flatten();
+        let defects =
+            keeping.copied().filter(|&place| guess.expected[place].is_in(member.features())).map(Aspect::Defect);
         let wirings = case.sources.iter().map(|operand| operand.wiring).collect();
         let defects: Vec<Aspect> = defects.collect();
         let own = [Aspect::Versions(Versions::of(case)), Aspect::Wiring(subject, wirings, expectation.rule())];
@@ -243,7 +242,13 @@ impl<'a> Guess<'a> {
     /// `most` is the most cases that one model has as its nodes. `expected` are defects that may keep a runtime from
     /// answering.
     pub(super) fn new(most: usize, expected: &'a [Trigger]) -> Guess<'a> {
-        Guess { most, expected, aspects: IndexSet::new(), experience: vec![] }
+        let mut keeping: HashMap<OperatorName, Vec<usize>> = HashMap::new();
+        for (place, Trigger { mismatch, .. }) in expected.iter().enumerate() {
+            if mismatch.discrepancies.iter().any(|found| KEEPS_FROM_ANSWERING.contains(found)) {
+                keeping.entry(mismatch.operator).or_default().push(place);
+            }
+        }
+        Guess { most, expected, keeping, aspects: IndexSet::new(), experience: vec![] }
     }
 
     /// Whether cases may be put into batches.
@@ -255,7 +260,7 @@ impl<'a> Guess<'a> {
     pub(super) fn aspects(&mut self, member: &Member) -> Aspects {
         let is_small = || member.generated.tensors.iter().all(|tensor| tensor.len() <= MOST_ELEMENTS);
         let may_be_answered = !matches!(member.generated.expectation, Expectation::Reject { .. });
-        let all = (self.puts_together() && may_be_answered && is_small()).then(|| Aspect::all(member, self.expected));
+        let all = (self.puts_together() && may_be_answered && is_small()).then(|| Aspect::all(member, self));
         Some(all??.into_iter().map(|aspect| self.aspects.insert_full(aspect).0).collect())
     }
 

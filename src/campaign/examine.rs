@@ -151,7 +151,13 @@ fn look_at_nodes(
     let graphs = (0..cases.len()).filter(|&place| cases[place].case.single().is_none());
     let wrong = graphs.filter(|&place| examinations[place].judgements.iter().any(is_wrong));
     let (places, nodes): (Vec<usize>, Vec<Generated>) = wrong
-        .flat_map(|place| cases[place].case.each_alone().into_iter().map(move |case| (place, Generated::given(case))))
+        .flat_map(|place| {
+            cases[place]
+                .case
+                .each_alone_of(cases[place].values())
+                .into_iter()
+                .map(move |case| (place, Generated::given(case)))
+        })
         .unzip();
     if nodes.is_empty() {
         return Some(());

@@ -10,6 +10,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -38,7 +39,8 @@ pub struct Quarantine {
 /// The knowledge at one time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known {
-    proven: Vec<Proven>,
+    /// By the release that has them.
+    proven: HashMap<String, Vec<Proven>>,
     /// By runtime: how many jobs it was given, how many of them ended its process, and whether it is left out.
     tallies: Vec<(u64, u64, bool)>,
 }
@@ -55,9 +57,10 @@ pub(super) struct Proven {
 impl Quarantine {
     /// A quarantine for this number of runtimes. From the start it knows those of the given defects that end a process.
     pub fn new(runtimes: usize, defects: &[Trigger]) -> Quarantine {
-        let proven = |trigger: Trigger| Proven { trigger, message: String::new() };
-        let costly = defects.iter().filter(|defect| defect.mismatch.is_costly()).cloned();
-        let known = Known { proven: costly.map(proven).collect(), tallies: vec![(0, 0, false); runtimes] };
+        let mut known = Known { tallies: vec![(0, 0, false); runtimes], ..Known::default() };
+        for defect in defects.iter().filter(|defect| defect.mismatch.is_costly()) {
+            known.add(Proven { trigger: defect.clone(), message: String::new() });
+        }
         Quarantine { known: Mutex::new(Arc::new(known)), turn: Mutex::new(()) }
     }
 
@@ -148,7 +151,7 @@ impl Quarantine {
         let Some(mismatch) = mismatches.into_iter().next() else { return Err(alone) };
         let trigger = Trigger { rule: broken_rule(&case), ..Trigger::new(mismatch, Features::of(&case)) };
         let proven = Proven { trigger, message: execution.message.clone() };
-        Arc::make_mut(&mut self.lock()).proven.push(proven.clone());
+        Arc::make_mut(&mut self.lock()).add(proven.clone());
         Ok((proven, Some((case, execution))))
     }
 }
@@ -167,6 +170,10 @@ fn job(case: &Case) -> Job {
 }
 
 impl Known {
+    fn add(&mut self, proven: Proven) {
+        self.proven.entry(proven.trigger.mismatch.runtime.clone()).or_default().push(proven);
+    }
+
     /// Whether nothing is left out.
     pub(super) fn is_empty(&self) -> bool {
         self.proven.is_empty() && !self.tallies.iter().any(|(.., is_out)| *is_out)
@@ -180,11 +187,11 @@ impl Known {
     /// The proven cause that may end the process of a release in this case. The case, or one of its nodes alone, has all
     /// features of the cause.
     pub(super) fn like(&self, release: &str, suspect: &Suspect) -> Option<&Proven> {
-        let own = || self.proven.iter().filter(|proven| proven.trigger.mismatch.runtime == release);
+        let own = self.proven.get(release)?;
         let find = |suspect: &Suspect, is_in: &dyn Fn(&Trigger) -> bool| {
             let subject = suspect.case.subject();
             // A case that must be refused says nothing about a case that need not be refused.
-            own().find(|Proven { trigger, .. }| {
+            own.iter().find(|Proven { trigger, .. }| {
                 trigger.mismatch.concerns(subject)
                     && is_in(trigger)
                     && (trigger.rule.is_none() || suspect.must_be_refused())
@@ -194,7 +201,7 @@ impl Known {
             let concerns_one = |Proven { trigger, .. }: &Proven| {
                 suspect.case.nodes.iter().any(|node| trigger.mismatch.concerns(node.operator.name))
             };
-            own().find(|proven| concerns_one(proven))?;
+            own.iter().find(|proven| concerns_one(proven))?;
             let like = |node: &Suspect| find(node, &|trigger| trigger.features.are_within(node.features()));
             suspect.nodes().iter().find_map(like)
         })
@@ -204,6 +211,8 @@ impl Known {
 /// A case that may be similar to one that ended a process. The data for the comparison is made when it is first needed.
 pub(super) struct Suspect<'c> {
     case: Cow<'c, Case>,
+    /// The same case with its data, if that is there.
+    generated: Option<&'c Generated>,
     features: OnceCell<Features>,
     must_be_refused: OnceCell<bool>,
     nodes: OnceCell<Vec<Suspect<'static>>>,
@@ -214,23 +223,40 @@ impl<'c> Suspect<'c> {
         Suspect::of(Cow::Borrowed(case))
     }
 
+    pub(super) fn of_generated(generated: &'c Generated) -> Suspect<'c> {
+        Suspect { generated: Some(generated), ..Suspect::new(&generated.case) }
+    }
+
     fn of(case: Cow<'c, Case>) -> Suspect<'c> {
-        Suspect { case, features: OnceCell::new(), must_be_refused: OnceCell::new(), nodes: OnceCell::new() }
+        let (features, must_be_refused, nodes) = Default::default();
+        Suspect { case, generated: None, features, must_be_refused, nodes }
     }
 
     pub(super) fn features(&self) -> &Features {
-        self.features.get_or_init(|| Features::of(&self.case))
+        self.features.get_or_init(|| match self.generated {
+            Some(generated) => Features::of_generated(generated),
+            None => Features::of(&self.case),
+        })
     }
 
     fn must_be_refused(&self) -> bool {
-        *self.must_be_refused.get_or_init(|| broken_rule(&self.case).is_some())
+        *self.must_be_refused.get_or_init(|| match self.generated {
+            Some(generated) => matches!(generated.expectation, Expectation::Reject { .. }),
+            None => broken_rule(&self.case).is_some(),
+        })
     }
 
     /// Each node of a graph as a case of its own; empty if the case has one node.
     fn nodes(&self) -> &[Suspect<'static>] {
         self.nodes.get_or_init(|| match self.case.nodes.len() {
             0 | 1 => vec![],
-            _ => self.case.each_alone().into_iter().map(|node| Suspect::of(Cow::Owned(node))).collect(),
+            _ => {
+                let alone = match self.generated {
+                    Some(generated) => self.case.each_alone_of(generated.values()),
+                    None => self.case.each_alone(),
+                };
+                alone.into_iter().map(|node| Suspect::of(Cow::Owned(node))).collect()
+            }
         })
     }
 }

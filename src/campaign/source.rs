@@ -241,7 +241,8 @@ mod tests {
             // Each case before the first open one has its own model. All cases after it have the model of the open one.
             let row = &row[apart..];
             let open = row.iter().position(Generated::is_open).unwrap_or(row.len() - 1);
-            let model = |generated: &Generated| model::job(&generated.case, &generated.tensors).model;
+            let model =
+                |generated: &Generated| model::job_with(&generated.case, &generated.tensors, generated.values()).model;
             for other in &row[open..] {
                 assert!(model(other) == model(&row[open]), "{} and {}", row[open].case, other.case);
             }

@@ -270,7 +270,7 @@ impl Statistics {
         let own = OnceCell::new();
         let features = |fault: &Fault| match &fault.node {
             Some(node) => Cow::Owned(Features::of(node)),
-            None => Cow::Borrowed(own.get_or_init(|| Features::of(&generated.case))),
+            None => Cow::Borrowed(own.get_or_init(|| Features::of_generated(generated))),
         };
         let explain = |index: usize| -> Vec<(Fault, Option<usize>)> {
             let place = |fault: &Fault| {

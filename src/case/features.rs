@@ -8,10 +8,11 @@ use std::fmt;
 use std::mem;
 
 use super::{
-    Case, Contents, Declared, Declares, Edge, Encoding, Fed, Operand, Shown, Single, Value, Wiring, has_twice,
+    Case, Contents, Declared, Declares, Edge, Encoding, Fed, Generated, Operand, Shown, Single, Value, Wiring,
+    has_twice,
 };
 use crate::operator::{AttributeKind, AttributeValue, OPERATORS, OperatorName, Role, Version};
-use crate::tensor::ElementType;
+use crate::tensor::{ElementType, Tensor};
 
 /// The features of a case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -199,16 +200,23 @@ impl Features {
     pub fn of(case: &Case) -> Features {
         match case.single() {
             Some(single) => Features::of_single(&single),
-            None => Features::of_graph(case),
+            None => Features::of_graph(case, &case.used_values(&case.tensors())),
         }
     }
 
-    fn of_graph(case: &Case) -> Features {
-        let values = case.values(&case.tensors());
+    /// The features of a case that has its values already.
+    pub fn of_generated(generated: &Generated) -> Features {
+        match generated.case.single() {
+            Some(single) => Features::of_single(&single),
+            None => Features::of_graph(&generated.case, generated.values()),
+        }
+    }
+
+    fn of_graph(case: &Case, values: &[Vec<Tensor>]) -> Features {
         let mut nodes = Vec::new();
         for (place, node) in case.nodes.iter().enumerate() {
             let plain = Wiring::Input(Declared::Static);
-            let mut own = case.alone(place, &values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
+            let mut own = case.alone(place, values, plain).map_or_else(Features::default, |s| Features::of_single(&s));
             let target = case.version(place).and_then(Version::target_input);
             // A computed input has no feature but its edge. In a graph, int64 is plain, since shapes are computed, and the contents
             // of a source are no feature.

@@ -9,6 +9,7 @@ mod mutate;
 mod mutate_graph;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::OnceLock;
 
 use arbitrary::{Arbitrary, Unstructured};
 use graph::Callee;
@@ -42,6 +43,8 @@ pub struct Generated {
     pub tensors: Vec<Tensor>,
     /// The expected answer.
     pub expectation: Expectation,
+    /// Its used values, once they were asked for.
+    values: OnceLock<Vec<Vec<Tensor>>>,
 }
 
 /// Draws cases of some operators.
@@ -178,7 +181,7 @@ fn single(
     };
     // A wiring that makes the model invalid is drawn for any intent. The rule that it breaks then becomes the intent.
     let intent = expectation.rule().filter(|rule| rule.is_on_the_graph()).map_or(intent, Intent::Rule);
-    Ok(Generated { case, intent, tensors, expectation })
+    Ok(Generated::new(case, intent, tensors, expectation))
 }
 
 impl<'a> Arbitrary<'a> for Case {
@@ -249,7 +252,16 @@ impl Generated {
     pub fn given(case: Case) -> Generated {
         let tensors = case.tensors();
         let expectation = case.expectation(&tensors);
-        Generated { case, intent: Intent::Given, tensors, expectation }
+        Generated::new(case, Intent::Given, tensors, expectation)
+    }
+
+    fn new(case: Case, intent: Intent, tensors: Vec<Tensor>, expectation: Expectation) -> Generated {
+        Generated { case, intent, tensors, expectation, values: OnceLock::new() }
+    }
+
+    /// The [used values](Case::used_values) of the case. They are computed once.
+    pub fn values(&self) -> &[Vec<Tensor>] {
+        self.values.get_or_init(|| self.case.used_values(&self.tensors))
     }
 }
 

@@ -372,22 +372,27 @@ impl Outlet {
 }
 
 impl Case {
-    /// The known properties of the outputs of each node.
-    pub fn outlets(&self, tensors: &[Tensor]) -> Vec<Vec<Outlet>> {
+    /// The [values](Case::values), as far as nodes take them or a model declares their dims: none for a node alone whose dims are not
+    /// declared.
+    pub fn used_values(&self, tensors: &[Tensor]) -> Vec<Vec<Tensor>> {
         let declares =
             |node: &Node| matches!(node.shown, Shown::Output(Declares::Static) | Shown::Info(Declares::Static));
-        let needs_values = self.nodes.len() > 1 || self.nodes.iter().any(declares);
-        let values = if needs_values { self.values(tensors) } else { vec![] };
+        let are_used = self.nodes.len() > 1 || self.nodes.iter().any(declares);
+        if are_used { self.values(tensors) } else { vec![] }
+    }
+
+    /// The known properties of the outputs of each node. `values` are the [used values](Case::used_values).
+    pub fn outlets(&self, tensors: &[Tensor], values: &[Vec<Tensor>]) -> Vec<Vec<Outlet>> {
         let mut outlets: Vec<Vec<Outlet>> = Vec::with_capacity(self.nodes.len());
         for (place, node) in self.nodes.iter().enumerate() {
             let inputs: Vec<Option<Tensor>> = node
                 .inputs
                 .iter()
-                .map(|input| input.and_then(|value| value.tensor(tensors, &values).cloned()))
+                .map(|input| input.and_then(|value| value.tensor(tensors, values).cloned()))
                 .collect();
             // If an earlier node has no answer, the data has no value, but its type is known.
             let data = node.data_input(self.opset).and_then(|place| node.inputs.get(place).copied().flatten());
-            let data = data.and_then(|value| match (value.tensor(tensors, &values), value) {
+            let data = data.and_then(|value| match (value.tensor(tensors, values), value) {
                 (Some(tensor), _) => Some(tensor.element_type()),
                 (None, Value::Output { node, output }) => Some(outlets[node].get(output)?.element_type),
                 (None, Value::Source(_)) => None,

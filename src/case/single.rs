@@ -102,11 +102,15 @@ impl Case {
     /// Each node of a graph as a case of its own. Inputs from other nodes become graph inputs in one case, and initializers in
     /// another.
     pub fn each_alone(&self) -> Vec<Case> {
-        let values = self.values(&self.tensors());
+        self.each_alone_of(&self.used_values(&self.tensors()))
+    }
+
+    /// Like [`Case::each_alone`], from the [used values](Case::used_values).
+    pub fn each_alone_of(&self, values: &[Vec<Tensor>]) -> Vec<Case> {
         let mut alone: Vec<Case> = Vec::new();
         for node in 0..self.nodes.len() {
             for wiring in [Wiring::Input(Declared::Static), Wiring::Initializer(Encoding::Raw)] {
-                let case = self.alone(node, &values, wiring).map(Case::from);
+                let case = self.alone(node, values, wiring).map(Case::from);
                 alone.extend(case.filter(|case| !alone.contains(case)));
             }
         }

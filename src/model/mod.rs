@@ -154,7 +154,12 @@ pub struct Part {
 
 /// The job of a case whose sources are `tensors`.
 pub fn job(case: &Case, tensors: &[Tensor]) -> Job {
-    let part = Part::new(case, tensors, "");
+    job_with(case, tensors, &case.used_values(tensors))
+}
+
+/// The job of a case whose sources are `tensors`. `values` are its [used values](Case::used_values).
+pub fn job_with(case: &Case, tensors: &[Tensor], values: &[Vec<Tensor>]) -> Job {
+    let part = Part::new(case, tensors, values, "");
     let before = case.before.iter().map(|run| run.iter().map(Operand::tensor).collect::<Vec<Tensor>>());
     let mut runs: Vec<Vec<Tensor>> = before.map(|tensors| part.feeds(&tensors).collect()).collect();
     runs.push(part.feeds(tensors).collect());
@@ -195,9 +200,9 @@ pub fn join(parts: &[&Part]) -> Arc<[u8]> {
 const GRAPH: u32 = 7;
 
 impl Part {
-    /// The part of a case whose sources are `tensors`. All its names begin with a prefix, which no other part of the same
+    /// The part of a case whose sources are `tensors`, with its [used values](Case::used_values). All its names begin with a prefix, which no other part of the same
     /// model has.
-    pub fn new(case: &Case, tensors: &[Tensor], prefix: &str) -> Part {
+    pub fn new(case: &Case, tensors: &[Tensor], values: &[Vec<Tensor>], prefix: &str) -> Part {
         let versions = Versions::of(case);
         let mut graph = GraphProto::default();
         let mut inputs = Vec::new();
@@ -243,7 +248,7 @@ impl Part {
                 }
             }
         }
-        for ((node, outlets), outputs) in case.nodes.iter().zip(case.outlets(tensors)).zip(&names.nodes) {
+        for ((node, outlets), outputs) in case.nodes.iter().zip(case.outlets(tensors, values)).zip(&names.nodes) {
             let input =
                 |input: &Option<Value>| input.map_or_else(String::new, |value| names.of_value(value).to_owned());
             let attributes = node.attributes.iter().map(attribute).collect();
@@ -526,7 +531,7 @@ mod tests {
         let parts: Vec<Part> = cases
             .iter()
             .zip(["a_", "b_", "c_", "d_"])
-            .map(|(case, name)| Part::new(case, &case.tensors(), name))
+            .map(|(case, name)| Part::new(case, &case.tensors(), &[], name))
             .collect();
         let model = join(&parts.iter().collect::<Vec<_>>());
         let graph = ModelProto::decode(&model[..]).unwrap().graph.unwrap();

@@ -206,7 +206,8 @@ fn check_declarations(
     graph: &GraphProto,
     names: &HashMap<&str, Value>,
 ) -> Result<(), String> {
-    let (values, outlets) = (case.values(tensors), case.outlets(tensors));
+    let values = case.values(tensors);
+    let outlets = case.outlets(tensors, &values);
     for info in graph.value_info.iter().chain(&graph.output) {
         let name = name(info);
         let Some(&Value::Output { node, output }) = names.get(name) else { continue };

@@ -6,7 +6,7 @@
 use super::expand::{broadcast, repeated};
 use super::{
     Arity, AttributeKind, AttributeSpec, Call, Drawing, Expectation, INDEX_TYPES, InputSpec, Operator, OutputType,
-    Role, Rule, Text, Topic, Types, Version, always, is_vast_output, since,
+    Role, Rule, Text, Topic, Types, Version, always, since,
 };
 use crate::tensor::{ElementType, Tensor, mask, places, product};
 
@@ -364,7 +364,7 @@ fn aligned(call: &Call) -> Result<Vec<Tensor>, Expectation> {
     let inputs = call.inputs.iter().flatten();
     let dims = inputs.clone().map(Tensor::dims).try_fold(vec![], |dims, own| broadcast(&dims, own));
     let dims = dims.ok_or_else(|| Expectation::reject(Rule::ARITHMETIC_BROADCAST))?;
-    if is_vast_output(&dims) {
+    if call.is_vast_output(&dims) {
         return Err(Expectation::vast(&dims));
     }
     Ok(inputs.map(|input| repeated(input, &dims)).collect())
@@ -435,7 +435,7 @@ fn range(call: &Call) -> Expectation {
     }
     let count = ((limit - start + delta - delta.signum()) / delta).max(0);
     let dims = [i64::try_from(count).unwrap_or(i64::MAX)];
-    if is_vast_output(&dims) {
+    if call.is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
     in_dims(dims.to_vec(), call.data(), (0..count).map(|place| Some(start + place * delta)))
@@ -495,7 +495,7 @@ fn reduce_prod(call: &Call) -> Expectation {
     let Some(count) = product(ones.iter().copied()).and_then(|count| usize::try_from(count).ok()) else {
         return Expectation::anything(Rule::ARITHMETIC_NOT_JUDGED);
     };
-    if is_vast_output(&ones) {
+    if call.is_vast_output(&ones) {
         return Expectation::vast(&ones);
     }
     let mut products = vec![Some(1_i128); count];

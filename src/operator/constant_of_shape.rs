@@ -3,7 +3,7 @@
 use super::draw::{MAX_DRAWN, dims_of_rank, is_laborious, max_drawn};
 use super::{
     Aim, Answer, Attribute, AttributeKind, AttributeSpec, AttributeValue, Call, Drawing, Expectation, InputSpec,
-    Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version, always, boundary_sizes, is_vast, is_vast_output,
+    Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version, always, boundary_sizes, is_vast,
 };
 use crate::tensor::{Class, ElementType, Tensor, mask, product};
 
@@ -242,7 +242,7 @@ fn execute(call: &Call) -> Expectation {
     }
     let operand = call.input(0).expect("a well-formed call has its shape");
     let shape = operand.int64s().expect("a well-formed call has an int64 shape");
-    let answer = fill(shape, &value);
+    let answer = fill(call, shape, &value);
     // V6, V9: the obvious readings are the values of the shape as a list, and the first element of a value that has several.
     let rejected = |rule| Expectation::Reject { rule, lenient: answer.outputs().map(<[Tensor]>::to_vec) };
     match (&answer, value.dims()) {
@@ -264,7 +264,7 @@ fn zero() -> Tensor {
 }
 
 /// The expectation of a tensor of this shape. Each element is the first element of the value.
-fn fill(shape: Vec<i64>, value: &Tensor) -> Expectation {
+fn fill(call: &Call, shape: Vec<i64>, value: &Tensor) -> Expectation {
     if shape.iter().any(|&dim| dim < 0) {
         return Expectation::reject(Rule::CONSTANT_OF_SHAPE_NEGATIVE_DIM);
     }
@@ -272,7 +272,7 @@ fn fill(shape: Vec<i64>, value: &Tensor) -> Expectation {
         return Expectation::reject(Rule::CONSTANT_OF_SHAPE_VALUE_COUNT);
     }
     let count = product(shape.iter().copied()).and_then(|count| usize::try_from(count).ok());
-    match count.filter(|_| !is_vast_output(&shape)) {
+    match count.filter(|_| !call.is_vast_output(&shape)) {
         None => Expectation::vast(&shape),
         Some(count) => {
             let elements = std::iter::repeat_n((value, 0), count);

@@ -3,7 +3,7 @@
 use super::draw::is_laborious;
 use super::{
     Aim, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic, Version,
-    always, boundary_sizes, is_vast, is_vast_output,
+    always, boundary_sizes, is_vast,
 };
 use crate::tensor::{ElementType, Tensor};
 
@@ -233,7 +233,7 @@ impl Rule {
 fn execute(call: &Call) -> Expectation {
     let operand = call.input(1).expect("a well-formed call has both inputs");
     let shape = operand.int64s().expect("a well-formed call has an int64 shape");
-    let answer = expand(call.data(), &shape);
+    let answer = expand(call, &shape);
     if operand.rank() == 1 {
         return answer;
     }
@@ -241,20 +241,21 @@ fn execute(call: &Call) -> Expectation {
     Expectation::Reject { rule: Rule::EXPAND_SHAPE_RANK, lenient: answer.outputs().map(<[Tensor]>::to_vec) }
 }
 
-fn expand(data: &Tensor, shape: &[i64]) -> Expectation {
+fn expand(call: &Call, shape: &[i64]) -> Expectation {
+    let data = call.data();
     if shape.iter().any(|&size| size < -1) {
         return Expectation::reject(Rule::EXPAND_NEGATIVE_DIM);
     }
     if shape.contains(&-1) {
         // V16: the lenient reading keeps the dim, as a 1 does.
         let sizes: Vec<i64> = shape.iter().map(|size| size.abs()).collect();
-        let lenient = expand(data, &sizes).outputs().map(<[Tensor]>::to_vec);
+        let lenient = expand(call, &sizes).outputs().map(<[Tensor]>::to_vec);
         return Expectation::Reject { rule: Rule::EXPAND_MINUS_ONE, lenient };
     }
     let Some(dims) = broadcast(data.dims(), shape) else {
         return Expectation::reject(Rule::EXPAND_DIMS);
     };
-    if is_vast_output(&dims) {
+    if call.is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
     Expectation::Defined(vec![repeated(data, &dims)])

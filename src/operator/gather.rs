@@ -4,7 +4,7 @@ use super::draw::MAX_DRAWN;
 use super::indices::{End, MAX_ENTRIES, draw_dims, draw_indices, fill, from_the_front, nothing, runs};
 use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
-    Text, Topic, Version, always, axis, is_vast_output, until,
+    Text, Topic, Version, always, axis, until,
 };
 use crate::tensor::{ElementType, Tensor, element_count, product};
 
@@ -152,7 +152,7 @@ fn execute(call: &Call) -> Expectation {
     let Some(places) = from_the_front(&values, &data.dims()[at..=at]) else {
         return Expectation::reject_with_output(Rule::GATHER_INDEX_RANGE, &dims);
     };
-    if is_vast_output(&dims) {
+    if call.is_vast_output(&dims) {
         return Expectation::vast(&dims);
     }
     let outputs = vec![gather(data, at, &places, dims)];

@@ -7,7 +7,7 @@ use super::draw::MAX_DRAWN;
 use super::indices::{End, MAX_ENTRIES, draw_dims, draw_indices, from_the_front, nothing, runs};
 use super::{
     Aim, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text,
-    Topic, Version, always, is_vast_output, since,
+    Topic, Version, always, since,
 };
 use crate::tensor::{ElementType, Tensor, element_count, product};
 
@@ -270,7 +270,7 @@ fn execute(call: &Call) -> Expectation {
     let Some(places) = from_the_front(&values, request.sizes) else {
         return Expectation::reject_with_output(Rule::GATHER_ND_INDEX_RANGE, &dims);
     };
-    let answer = (!is_vast_output(&dims)).then(|| vec![request.gather(&places, dims.clone())]);
+    let answer = (!call.is_vast_output(&dims)).then(|| vec![request.gather(&places, dims.clone())]);
     match answer {
         lenient if request.sizes.is_empty() => Expectation::Reject { rule: Rule::GATHER_ND_EMPTY_TUPLE, lenient },
         Some(outputs) => Expectation::Defined(outputs),

@@ -321,6 +321,8 @@ pub struct Call<'a> {
     pub inputs: &'a [Option<Tensor>],
     /// The number of outputs that the node names, at least one.
     pub outputs: usize,
+    /// The most elements of an output that is built.
+    pub most: i128,
 }
 
 /// What the specification demands of a call.
@@ -414,7 +416,7 @@ impl Expectation {
     /// The expectation of a call that breaks `rule`, if a runtime may check the rule only after it allocates the output. It is a
     /// refusal, unless the output is vast and [`Expectation::vast`] judges nothing.
     fn reject_with_output(rule: Rule, dims: &[i64]) -> Expectation {
-        match is_vast_output(dims).then(|| Expectation::vast(dims)) {
+        match exceeds(dims, MAX_OUTPUT).then(|| Expectation::vast(dims)) {
             Some(open @ Expectation::Unspecified { .. }) => open,
             _ => Expectation::reject(rule),
         }
@@ -585,10 +587,23 @@ impl Operator {
         inputs: &[Option<Tensor>],
         outputs: usize,
     ) -> Expectation {
+        self.evaluate_up_to(MAX_OUTPUT, opset, attributes, inputs, outputs)
+    }
+
+    /// Like [`Operator::evaluate`], but outputs of more than `most` elements are not built: such a call has the expectation of a vast
+    /// one.
+    pub fn evaluate_up_to(
+        &self,
+        most: i128,
+        opset: u8,
+        attributes: &[Attribute],
+        inputs: &[Option<Tensor>],
+        outputs: usize,
+    ) -> Expectation {
         let Some(version) = self.version_at(opset) else {
             return Expectation::reject(Rule::NOT_IN_OPSET);
         };
-        let call = Call { version, attributes, inputs, outputs };
+        let call = Call { version, attributes, inputs, outputs, most };
         let expectation = match call.malformed() {
             Some(rule) => return Expectation::reject(rule),
             None => (self.execute)(&call),
@@ -615,7 +630,7 @@ impl Operator {
     /// The rank of the outputs, as far as the node alone shows it.
     pub fn output_rank(&self, opset: u8, attributes: &[Attribute], inputs: &[Option<Tensor>]) -> Option<usize> {
         let version = self.version_at(opset)?;
-        (self.output_rank)(&Call { version, attributes, inputs, outputs: 1 })
+        (self.output_rank)(&Call { version, attributes, inputs, outputs: 1, most: MAX_OUTPUT })
     }
 }
 
@@ -650,9 +665,9 @@ const MAX_OUTPUT: i128 = 1 << 22;
 /// for fewer elements, page by page, until no memory is left.
 const TOO_MANY: i64 = 1 << 50;
 
-/// Whether an output of these dims has more elements than are built here.
-fn is_vast_output(dims: &[i64]) -> bool {
-    product(dims.iter().copied()).is_none_or(|count| count > MAX_OUTPUT)
+/// Whether a tensor of these dims has more elements than `most`.
+fn exceeds(dims: &[i64], most: i128) -> bool {
+    product(dims.iter().copied()).is_none_or(|count| count > most)
 }
 
 /// The types that Tind stands for.
@@ -673,6 +688,11 @@ fn int(attributes: &[Attribute], name: &str) -> Option<i64> {
 }
 
 impl Call<'_> {
+    /// Whether an output of these dims has more elements than are built.
+    fn is_vast_output(&self, dims: &[i64]) -> bool {
+        exceeds(dims, self.most)
+    }
+
     /// The first rule on the form of a node that this call breaks: arity, attributes, element types.
     fn malformed(&self) -> Option<Rule> {
         let (least, most) = self.version.input_counts();

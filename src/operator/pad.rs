@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::{
     Answer, AttributeKind, AttributeSpec, Call, Expectation, InputSpec, Operator, OutputType, Role, Rule, Text, Topic,
-    Version, always, axis, is_vast_output, since, until,
+    Version, always, axis, since, until,
 };
 use crate::tensor::{ElementType, Tensor, places};
 
@@ -343,11 +343,11 @@ fn pad(call: &Call, mode: Mode, pads: &[i64], axes: Option<&[i64]>) -> Expectati
         for (&place, &count) in places.iter().cycle().zip(pads) {
             most[place] = most[place].saturating_add(count.max(0));
         }
-        let rule = if is_vast_output(&most) { Rule::VAST_ANSWER } else { Rule::PAD_REPEATED_AXIS };
+        let rule = if call.is_vast_output(&most) { Rule::VAST_ANSWER } else { Rule::PAD_REPEATED_AXIS };
         return Expectation::anything(rule);
     }
     let lines = lines(data.dims(), &places, pads);
-    let dims = match dims(mode, &lines) {
+    let dims = match dims(call, mode, &lines) {
         Ok(dims) => dims,
         Err(refused) => return refused,
     };
@@ -391,7 +391,7 @@ fn lines(dims: &[i64], places: &[usize], pads: &[i64]) -> Vec<Line> {
 }
 
 /// The dims of the output, or the expectation of a call whose output is not built.
-fn dims(mode: Mode, lines: &[Line]) -> Result<Vec<i64>, Expectation> {
+fn dims(call: &Call, mode: Mode, lines: &[Line]) -> Result<Vec<i64>, Expectation> {
     if lines.iter().any(|line| line.count() < 0) {
         return Err(Expectation::reject(Rule::PAD_NEGATIVE_DIM));
     }
@@ -400,7 +400,7 @@ fn dims(mode: Mode, lines: &[Line]) -> Result<Vec<i64>, Expectation> {
     if !dims.contains(&0) && lines.iter().any(|line| line.has_nothing_to_repeat(mode)) {
         return Err(Expectation::reject(Rule::PAD_NOTHING_TO_REPEAT));
     }
-    if is_vast_output(&dims) { Err(Expectation::vast(&dims)) } else { Ok(dims) }
+    if call.is_vast_output(&dims) { Err(Expectation::vast(&dims)) } else { Ok(dims) }
 }
 
 /// Whether the output has an element that is the fill.

@@ -5,7 +5,7 @@ mod first;
 use super::draw::is_laborious;
 use super::{
     Aim, Answer, Arity, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule, TOO_MANY, Text, Topic,
-    Types, Version, boundary_sizes, is_vast, is_vast_output, since, until,
+    Types, Version, boundary_sizes, is_vast, since, until,
 };
 use crate::tensor::{ElementType, Tensor};
 
@@ -245,7 +245,7 @@ fn execute(call: &Call) -> Expectation {
     }
     let operand = call.input(1).expect("a well-formed call has both inputs");
     let repeats = operand.int64s().expect("a well-formed call has int64 repeats");
-    let answer = tile(call.data(), &repeats);
+    let answer = tile(call, &repeats);
     if operand.rank() == 1 {
         return answer;
     }
@@ -253,7 +253,8 @@ fn execute(call: &Call) -> Expectation {
     Expectation::Reject { rule: Rule::TILE_REPEATS_RANK, lenient: answer.outputs().map(<[Tensor]>::to_vec) }
 }
 
-fn tile(data: &Tensor, repeats: &[i64]) -> Expectation {
+fn tile(call: &Call, repeats: &[i64]) -> Expectation {
+    let data = call.data();
     if repeats.len() != data.rank() {
         return Expectation::reject(Rule::TILE_REPEATS_LENGTH);
     }
@@ -265,12 +266,12 @@ fn tile(data: &Tensor, repeats: &[i64]) -> Expectation {
         }
         // V8: a refusal, or the result of the formula.
         let no_copies: Vec<i64> = repeats.iter().map(|&repeat| repeat.max(0)).collect();
-        let reading = tile(data, &no_copies).into_answers();
+        let reading = tile(call, &no_copies).into_answers();
         return Expectation::unspecified(Rule::TILE_NEGATIVE_OVER_ZERO, [Answer::Refusal].into_iter().chain(reading));
     }
     match tiled(data.dims(), repeats) {
         None => Expectation::reject(Rule::TILE_DIM_SIZE),
-        Some(dims) if is_vast_output(&dims) => Expectation::vast(&dims),
+        Some(dims) if call.is_vast_output(&dims) => Expectation::vast(&dims),
         Some(dims) => Expectation::Defined(vec![copies(data, &dims)]),
     }
 }

@@ -466,7 +466,8 @@ impl<'a> Sketch<'a> {
             let mut tensors = tensors.clone();
             tensors[place] = Some(parameter);
             let is_low = |output: &Tensor| output.rank() <= MAX_RANK;
-            match callee.0.evaluate(self.opset, attributes, &tensors, outputs) {
+            // An output that is not small need not be built.
+            match callee.0.evaluate_up_to(MAX_DRAWN.into(), self.opset, attributes, &tensors, outputs) {
                 Expectation::Defined(given) if given.iter().all(is_low) && is_small(&given) => given.into_iter().next(),
                 _ => None,
             }
@@ -668,7 +669,7 @@ impl<'a> Sketch<'a> {
             (rule, Intent::Rule(of)) if rule == Some(of) => intent,
             _ => Intent::Wild,
         };
-        Ok(Generated { case, intent, tensors, expectation })
+        Ok(Generated::new(case, intent, tensors, expectation))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use half::f16;
 
-use super::{Aim, Answer, Call, Drawing, ElementType, Expectation, Rule, Tensor, is_vast_output};
+use super::{Aim, Answer, Call, Drawing, ElementType, Expectation, Rule, Tensor};
 use crate::operator::{axis, is_vast};
 use crate::tensor::product;
 
@@ -77,7 +77,7 @@ fn answers(call: &Call) -> Option<[Answer; 2]> {
     let axis = axis(along, data.rank())?;
     let copies = usize::try_from(tiles).ok()?;
     let size = usize::try_from(data.dims()[axis]).ok()?;
-    let dims = with_tiles(data.dims(), axis, tiles).filter(|dims| !is_vast_output(dims))?;
+    let dims = with_tiles(data.dims(), axis, tiles).filter(|dims| !call.is_vast_output(dims))?;
     let read = |place: &dyn Fn(usize) -> usize| {
         let read = data.rearranged(&dims, |index, own| {
             own.copy_from_slice(index);
