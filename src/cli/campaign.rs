@@ -155,6 +155,9 @@ pub(super) struct Conducted {
 /// At most 1/`RESERVE` of the time is reserved for minimizing what is not minimized while cases are run.
 const RESERVE: u32 = 2;
 
+/// If less time than this is left after minimizing, no more cases are run.
+const LAST_ROUND: Duration = Duration::from_secs(2);
+
 /// How long work under way may go on after a signal or the end of the time: cases, then minimizing, then all the rest.
 const GRACE: [Duration; 3] = [Duration::from_millis(400), Duration::from_secs(1), Duration::from_millis(1400)];
 
@@ -223,10 +226,19 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     // No case is run if the time is up already.
     let for_cases = if left.is_some_and(|left| left.is_zero()) { for_cases.at(Some(began)) } else { for_cases };
     let open = || conclusion.runtimes.open_until(&rows, &limits, &for_cases);
-    let run = || campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show);
-    let mut statistics = triage.during(&announce, &for_cases, run)?;
-    progress.finish();
-    let triaged = conclusion::finish(&triage, &statistics, &for_minimizing)?;
+    let mut cases_before = 0;
+    // Minimizing may need less time than was reserved for it. Then more cases are run.
+    let (mut statistics, triaged) = loop {
+        let run = || campaign::run(&options, Some(&mut checkpoint), &open, &for_cases, &show);
+        let statistics = triage.during(&announce, &for_cases, run)?;
+        progress.finish();
+        let triaged = conclusion::finish(&triage, &statistics, &for_minimizing)?;
+        let is_over = end.is_none_or(|end| end < Instant::now() + LAST_ROUND) || for_cases.is_asked();
+        if is_over || !triaged.unsorted.is_empty() || statistics.cases == cases_before {
+            break (statistics, triaged);
+        }
+        cases_before = statistics.cases;
+    };
     let cpu = cpu_time().saturating_sub(cpu_before);
     let is_whole = !signals.was_asked() && triaged.unsorted.is_empty();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

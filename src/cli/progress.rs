@@ -31,9 +31,14 @@ impl Progress {
     }
 
     /// Shows that `done` of `whole` is done, if `whole` is known. `text` is called only if its result is shown. A plain line
-    /// begins with `time`; a bar has a clock of its own.
+    /// begins with `time`; a bar has a clock of its own, which goes on if the progress was finished before.
     pub(super) fn show(&self, done: u64, whole: Option<u64>, time: Option<Duration>, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
+            if bar.is_finished() {
+                let elapsed = bar.elapsed();
+                bar.reset();
+                bar.set_elapsed(elapsed);
+            }
             if let Some(whole) = whole {
                 if bar.length().is_none() {
                     bar.set_style(style(BAR));

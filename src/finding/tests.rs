@@ -143,6 +143,8 @@ fn new_findings_are_announced_during_a_campaign() {
             std::thread::sleep(Duration::from_millis(10));
         }
     });
+    let again = |finding: &Finding| panic!("{} was announced before", finding.signature());
+    triage.during(&again, &Stop::default(), || std::thread::sleep(Duration::from_millis(200)));
     let found = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings;
     let whole =
         |findings: &[Finding]| -> Vec<String> { findings.iter().map(|finding| format!("{finding:?}")).collect() };

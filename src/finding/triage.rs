@@ -55,6 +55,8 @@ struct Notes {
     minimized: ByCase<Option<Minimized>>,
     /// The extent, the pass and the core of new findings.
     details: ByCase<(Extent, Option<String>, Core)>,
+    /// The triggers of the new findings that were announced.
+    announced: Vec<Trigger>,
     /// How many groups were sorted, and the time that it took, with that for the details of the new findings.
     count: u32,
     time: Duration,
@@ -105,8 +107,8 @@ impl<'a> Triage<'a> {
         Triage { rows, issues, threads: threads.max(1), limit, open, notes, offer }
     }
 
-    /// Does the work of a campaign, and meanwhile sorts the groups that the work [offers](Triage::offer). `announce` gets each new
-    /// finding as soon as it is minimized; at the end it may be part of another. If sorting panics, `stop_of_work` is asked for: no
+    /// Does the work of a campaign, or a part of it, and meanwhile sorts the groups that the work [offers](Triage::offer).
+    /// `announce` gets each new finding once, as soon as it is minimized; at the end it may be part of another. If sorting panics, `stop_of_work` is asked for: no
     /// more findings would come. The panic goes on here once the work has ended.
     pub fn during<T>(&self, announce: &(dyn Fn(&Finding) + Sync), stop_of_work: &Stop, work: impl FnOnce() -> T) -> T {
         let stop = Stop::default();
@@ -171,7 +173,6 @@ impl<'a> Triage<'a> {
     /// Sorts the groups that are offered until the stop is asked for.
     fn sort_until(&self, stop: &Stop, announce: &dyn Fn(&Finding)) -> Result<(), OpenError> {
         let mut probe = LazyProbe { triage: self, stop, probe: None };
-        let mut announced: Vec<Trigger> = Vec::new();
         // The mismatches whose groups are all sorted, with the number and the length of their cases.
         let mut whole: BTreeMap<Mismatch, (usize, usize)> = BTreeMap::new();
         while !stop.is_asked() {
@@ -193,12 +194,13 @@ impl<'a> Triage<'a> {
                 let size = size(&groups);
                 let part = self.sort(mismatch, groups, &mut probe, &may_go_on, &|| ())?;
                 for mut finding in part.findings.into_iter().filter(|finding| self.is_new(finding)) {
-                    if announced.iter().any(|trigger| trigger.explains_all_of(&finding.trigger)) {
+                    let explains = |trigger: &Trigger| trigger.explains_all_of(&finding.trigger);
+                    if lock(&self.notes).announced.iter().any(explains) {
                         continue;
                     }
                     announce(&finding);
+                    lock(&self.notes).announced.push(finding.trigger.clone());
                     self.add_details(&mut finding, &mut probe)?;
-                    announced.push(finding.trigger);
                 }
                 if part.unsorted.is_empty() {
                     whole.insert(mismatch.clone(), size);
