@@ -152,8 +152,8 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// At most 1/`RESERVE` of the time is reserved for minimizing what is not minimized while cases are run.
-const RESERVE: u32 = 2;
+/// At most this part of the time is reserved for minimizing what is not minimized while cases are run: three quarters.
+const RESERVE: (u32, u32) = (3, 4);
 
 /// If less time than this is left after minimizing, no more cases are run.
 const LAST_ROUND: Duration = Duration::from_secs(2);
@@ -199,7 +199,7 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,
         cases: plan.limits.cases.map(|cases| plan.shard.share_of(cases)),
-        reserve: &|| triage.time_left().min(left.unwrap_or_default() / RESERVE),
+        reserve: &|| triage.time_left().min(left.unwrap_or_default() * RESERVE.0 / RESERVE.1),
         threads,
         batch: common.batch.into(),
         expected: &known,
