@@ -290,23 +290,23 @@ fn recognize_truncation(
     scheduler: &mut Scheduler,
     examinations: &mut [Examination],
 ) -> Option<()> {
-    let suspicions = cases.iter().zip(&*examinations).enumerate();
-    let suspicions: Vec<(usize, Suspicion)> = suspicions
+    let explained = cases.iter().zip(&*examinations).enumerate();
+    let explained: Vec<(usize, Explanation)> = explained
         .flat_map(|(place, (generated, examination))| {
-            suspicions_of(generated, ids, examination).into_iter().map(move |suspicion| (place, suspicion))
+            explanations(generated, ids, examination).into_iter().map(move |explanation| (place, explanation))
         })
         .collect();
-    if suspicions.is_empty() {
+    if explained.is_empty() {
         return Some(());
     }
-    let saturated = suspicions.iter().map(|(place, _)| Generated::given(cases[*place].case.saturated()));
-    let truncated = suspicions.iter().map(|(_, suspicion)| suspicion.truncated.clone());
+    let saturated = explained.iter().map(|(place, _)| Generated::given(cases[*place].case.saturated()));
+    let truncated = explained.iter().map(|(_, explanation)| explanation.truncated.clone());
     let controls: Vec<Generated> = saturated.chain(truncated).collect();
     let mut saturated = examine_together(&controls, runtimes, ids, scheduler)?;
-    let truncated = saturated.split_off(suspicions.len());
-    for ((place, suspicion), (saturated, truncated)) in suspicions.into_iter().zip(saturated.iter().zip(&truncated)) {
+    let truncated = saturated.split_off(explained.len());
+    for ((place, explanation), (saturated, truncated)) in explained.into_iter().zip(saturated.iter().zip(&truncated)) {
         let Examination { executions, judgements, .. } = &mut examinations[place];
-        for (index, mut remaining) in suspicion.remaining {
+        for (index, mut remaining) in explanation.remaining {
             let Judgement::Wrong(found) = &judgements[index] else { continue };
             let elsewhere = match &saturated.judgements[index] {
                 Judgement::Wrong(elsewhere) => elsewhere.as_slice(),
@@ -326,20 +326,20 @@ fn recognize_truncation(
     Some(())
 }
 
-/// That runtimes may do what a truncated case asks for.
-struct Suspicion {
+/// A truncated case that runtimes seem to do in place of the case.
+struct Explanation {
     truncated: Generated,
-    /// By the index of a runtime: the discrepancies that remain if it was asked for the truncated case.
+    /// By the index of such a runtime: the discrepancies that remain if it was asked for the truncated case.
     remaining: BTreeMap<usize, Vec<Discrepancy>>,
 }
 
 /// The truncated cases that explain some of what is wrong, each runtime with the first that does.
-fn suspicions_of(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Vec<Suspicion> {
+fn explanations(generated: &Generated, ids: &[RuntimeId], examination: &Examination) -> Vec<Explanation> {
     let mut open: Vec<usize> = (0..ids.len()).filter(|&index| is_wrong(&examination.judgements[index])).collect();
     if open.is_empty() {
         return vec![];
     }
-    let mut suspicions = Vec::new();
+    let mut explanations = Vec::new();
     for truncated in generated.case.truncated().into_iter().map(Generated::given) {
         let asked = &truncated.expectation;
         // If the truncated case is not judged, any result is right, so it explains nothing.
@@ -350,10 +350,10 @@ fn suspicions_of(generated: &Generated, ids: &[RuntimeId], examination: &Examina
         let remaining: BTreeMap<usize, Vec<Discrepancy>> = open.iter().filter_map(remaining).collect();
         open.retain(|index| !remaining.contains_key(index));
         if !remaining.is_empty() {
-            suspicions.push(Suspicion { truncated, remaining });
+            explanations.push(Explanation { truncated, remaining });
         }
     }
-    suspicions
+    explanations
 }
 
 fn is_wrong(judgement: &Judgement) -> bool {

@@ -94,6 +94,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 const USUAL: Duration = Duration::from_millis(100);
 const FEW: u32 = 4;
 
+/// How many times as long as the groups before them those at the end take: they are the rarer and larger ones.
+const HARDER: u32 = 2;
+
 impl<'a> Triage<'a> {
     pub fn new(
         rows: &'a [Row],
@@ -156,7 +159,7 @@ impl<'a> Triage<'a> {
         let rounds = |count: usize| u32::try_from(count.div_ceil(self.threads)).unwrap_or(u32::MAX);
         // The last group may take as long as the longest did.
         let last = if other > 0 { notes.longest } else { Duration::ZERO };
-        mean.saturating_mul(rounds(other)) + last + (2 * self.limit).saturating_mul(rounds(costly))
+        (mean * HARDER).saturating_mul(rounds(other)) + last + (2 * self.limit).saturating_mul(rounds(costly))
     }
 
     /// How many groups are not sorted yet.
