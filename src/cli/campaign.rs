@@ -152,8 +152,8 @@ pub(super) struct Conducted {
     pub(super) ending: Ending,
 }
 
-/// At most this part of the time is reserved for minimizing what is not minimized while cases are run: three quarters.
-const RESERVE: (u32, u32) = (3, 4);
+/// At most this part of the time is reserved for minimizing what is not minimized while cases are run: two thirds.
+const RESERVE: (u32, u32) = (2, 3);
 
 /// If less time than this is left after minimizing, no more cases are run.
 const LAST_ROUND: Duration = Duration::from_secs(2);

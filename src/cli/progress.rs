@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The time before the first line, and between two lines after that.
-const FIRST: Duration = Duration::from_secs(1);
+const FIRST: Duration = Duration::from_millis(500);
 const EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Progress {
