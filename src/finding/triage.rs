@@ -111,8 +111,8 @@ impl<'a> Triage<'a> {
     }
 
     /// Does the work of a campaign, or a part of it, and meanwhile sorts the groups that the work [offers](Triage::offer).
-    /// `announce` gets each new finding once, as soon as it is minimized; at the end it may be part of another. If sorting panics, `stop_of_work` is asked for: no
-    /// more findings would come. The panic goes on here once the work has ended.
+    /// `announce` gets each new finding once, as soon as it is minimized; at the end it may be part of another. If sorting
+    /// panics, `stop_of_work` is asked for: no more findings would come. The panic goes on here once the work has ended.
     pub fn during<T>(&self, announce: &(dyn Fn(&Finding) + Sync), stop_of_work: &Stop, work: impl FnOnce() -> T) -> T {
         let stop = Stop::default();
         thread::scope(|scope| {

@@ -200,8 +200,8 @@ pub fn join(parts: &[&Part]) -> Arc<[u8]> {
 const GRAPH: u32 = 7;
 
 impl Part {
-    /// The part of a case whose sources are `tensors`, with its [used values](Case::used_values). All its names begin with a prefix, which no other part of the same
-    /// model has.
+    /// The part of a case whose sources are `tensors`, with its [used values](Case::used_values). All its names begin with a
+    /// prefix, which no other part of the same model has.
     pub fn new(case: &Case, tensors: &[Tensor], values: &[Vec<Tensor>], prefix: &str) -> Part {
         let versions = Versions::of(case);
         let mut graph = GraphProto::default();
