@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use super::*;
@@ -194,6 +194,30 @@ fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
     let found = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap();
     assert_eq!(found.findings.iter().map(|finding| finding.trigger.clone()).collect::<Vec<_>>(), issues);
     assert_eq!(opened.load(Ordering::Relaxed), 1, "the end needs no runtime");
+}
+
+#[test]
+fn what_takes_all_of_its_time_does_not_keep_the_others_from_their_details() {
+    static STOP: OnceLock<Stop> = OnceLock::new();
+    fn takes_all_time(job: &Job, execution: &mut Execution) {
+        let is_bfloat16 = |tensor: &Tensor| tensor.element_type() == ElementType::Bfloat16;
+        let nodes = job.model.decode().ok().and_then(|model| model.graph).unwrap_or_default().node;
+        if nodes[0].op_type() == "Reshape" && job.feeds(0).any(|(_, tensor)| is_bfloat16(tensor)) {
+            execution.outcome = Outcome::TimedOut;
+            if let Some(stop) = STOP.get() {
+                stop.ask();
+            }
+        }
+    }
+    let faults: [Fault; 2] = [short_shape, takes_all_time];
+    let statistics = run(&faults, &[]);
+    let open = |_: &[Row], _: &Stop| with_faults(&faults);
+    let triage = Triage::new(&[], &[], 1, Duration::from_secs(10), &open);
+    let triaged = triage.finish(&statistics.groups, STOP.get_or_init(Stop::default), &|_, _| {}).unwrap();
+    assert_eq!((triaged.findings.len(), triaged.unsorted.len()), (1, 1), "{triaged:#?}");
+    assert!(triaged.unsorted[0].trigger.mismatch.is_costly());
+    let extent = &triaged.findings[0].extent;
+    assert!(extent.versions.iter().any(|(_, shown)| *shown == Shown::Yes), "{extent}");
 }
 
 #[test]

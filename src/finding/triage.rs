@@ -224,29 +224,29 @@ impl<'a> Triage<'a> {
         stop: &Stop,
         progress: &(dyn Fn(usize, usize) + Sync),
     ) -> Result<Triaged, OpenError> {
-        // Threads take work from the end. The longest work comes first, so that no thread is left alone with it. Mismatches that end
-        // a process, or take all of its time, come last, so that they do not take the time of the others.
+        // Mismatches that end a process, or take all of its time, come last with their details, so that they do not take the time of
+        // the others. Threads take work from the end. The longest work comes first, so that no thread is left alone with it.
         let mut work = by_mismatch(groups);
-        work.sort_by_key(|(mismatch, groups)| (!mismatch.is_costly(), groups.len()));
-        let threads = self.threads.min(work.len());
+        work.sort_by_key(|(_, groups)| groups.len());
+        let (costly, other): (Vec<_>, Vec<_>) = work.into_iter().partition(|(mismatch, _)| mismatch.is_costly());
         let done = AtomicUsize::new(0);
         let count = || progress(done.fetch_add(1, Ordering::Relaxed) + 1, groups.len());
-        let parts = self.on_threads(threads, work, stop, |(mismatch, own), probe| {
-            self.sort(mismatch, own, probe, &|| true, &count)
-        })?;
         let mut whole = Triaged::default();
-        for part in parts {
-            whole.findings.extend(part.findings);
-            whole.unsorted.extend(part.unsorted);
+        for work in [other, costly] {
+            let parts = self
+                .on_threads(work, stop, |(mismatch, own), probe| self.sort(mismatch, own, probe, &|| true, &count))?;
+            for part in parts {
+                whole.findings.extend(part.findings);
+                whole.unsorted.extend(part.unsorted);
+            }
+            let (new, known): (Vec<_>, Vec<_>) =
+                told_apart(whole.findings).into_iter().partition(|finding| self.is_new(finding));
+            whole.findings = self.on_threads(new, stop, |mut finding, probe| {
+                self.add_details(&mut finding, probe)?;
+                Ok(finding)
+            })?;
+            whole.findings.extend(known);
         }
-        let (new, known): (Vec<_>, Vec<_>) =
-            told_apart(whole.findings).into_iter().partition(|finding| self.is_new(finding));
-        let threads = self.threads.min(new.len());
-        whole.findings = self.on_threads(threads, new, stop, |mut finding, probe| {
-            self.add_details(&mut finding, probe)?;
-            Ok(finding)
-        })?;
-        whole.findings.extend(known);
         for findings in [&mut whole.findings, &mut whole.unsorted] {
             findings.sort_by(|a, b| (a.severity(), &a.trigger).cmp(&(b.severity(), &b.trigger)));
         }
@@ -256,11 +256,11 @@ impl<'a> Triage<'a> {
     /// Does pieces of work on threads, each thread with a probe of its own, the last piece first.
     fn on_threads<W: Send, T: Send>(
         &self,
-        threads: usize,
         work: Vec<W>,
         stop: &Stop,
         each: impl Fn(W, &mut LazyProbe) -> Result<T, OpenError> + Sync,
     ) -> Result<Vec<T>, OpenError> {
+        let threads = self.threads.min(work.len());
         let work = Mutex::new(work);
         let take = || lock(&work).pop();
         let parts = on_threads(threads, || {
