@@ -1,5 +1,7 @@
 //! The graph of a case: the inputs and outputs of its nodes, and the expected answer.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::notation::{MAX_NODES, MAX_RUNS};
@@ -147,6 +149,13 @@ impl Case {
     /// The version of the operator of a node at the opset, if the operator exists at that opset.
     pub fn version(&self, node: usize) -> Option<&'static Version> {
         self.nodes[node].operator.version_at(self.opset)
+    }
+
+    /// The case at each older opset at which a version of one of its operators begins, the newest first.
+    pub fn at_older_opsets(&self) -> impl Iterator<Item = Case> {
+        let versions = self.nodes.iter().flat_map(|node| node.operator.versions);
+        let older: BTreeSet<u8> = versions.map(|version| version.since).filter(|&opset| opset < self.opset).collect();
+        older.into_iter().rev().map(|opset| Case { opset, ..self.clone() })
     }
 
     /// The expected answer of the case. `tensors` are the tensors of its sources.

@@ -1,7 +1,7 @@
 //! `crosscheck bisect`: in which release of a runtime the result of a case changed.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::json;
 
@@ -133,10 +133,8 @@ fn at_oldest_opset(case: &Case, mut runtimes: Vec<Box<dyn Runtime>>) -> Case {
         (0..ids.len()).map(|index| Behaviour::of(&generated, &examination, index)).collect()
     };
     let wanted = look(case);
-    let versions = case.nodes.iter().flat_map(|node| node.operator.versions);
-    let older: BTreeSet<u8> = versions.map(|version| version.since).filter(|&opset| opset < case.opset).collect();
-    let mut older = older.into_iter().map(|opset| Case { opset, ..case.clone() });
-    older.find(|older| look(older) == wanted).unwrap_or_else(|| case.clone())
+    let older: Vec<Case> = case.at_older_opsets().collect();
+    older.into_iter().rev().find(|older| look(older) == wanted).unwrap_or_else(|| case.clone())
 }
 
 /// The result of the case in one release.

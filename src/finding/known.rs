@@ -683,28 +683,41 @@ impl Known<'_> {
     /// The triggers of the variant, one for each release of the probe that may have it and on which its case shows its own
     /// signature. The case may have further features: a person may have written `any` for an operator.
     pub fn triggers(self, probe: &mut Probe) -> Vec<Trigger> {
-        let (case, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
-        let mut shows = |trigger: &Trigger| {
-            let sighting = probe.look(&case, &trigger.mismatch.runtime);
-            let mut shown =
-                sighting.into_iter().flat_map(|sighting| sighting.configurations).flat_map(|(_, own, _)| own);
-            let own = shown.find(|own| trigger.mismatch.is_that_of(own));
-            own.is_some_and(|own| trigger.features.are_within(&self.variant.features_shown(&case, &own, probe)))
-        };
-        written.into_iter().filter(|trigger| shows(trigger)).collect()
+        self.shown_on(probe).into_iter().map(|(trigger, _)| trigger).collect()
     }
 
-    /// The same, and those of data of other types that is seen to show the variant. A costly variant has the triggers that the
-    /// ledger gives.
+    /// The same, each with the case that shows it. A release that lacks the opset of the case is given the case at the newest opset
+    /// that it has.
+    fn shown_on(self, probe: &mut Probe) -> Vec<(Trigger, Case)> {
+        let (own, written) = (self.variant.case(), self.written_triggers(&probe.ids()));
+        let shown = |trigger: Trigger| {
+            let release = &trigger.mismatch.runtime;
+            let (mut case, mut sighting) = (own.clone(), probe.look(&own, release)?);
+            let mut older = own.at_older_opsets();
+            while sighting.lacks_the_opset() {
+                case = older.next()?;
+                sighting = probe.look(&case, release)?;
+            }
+            let mut shown = sighting.configurations.into_iter().flat_map(|(_, own, _)| own);
+            let own = shown.find(|own| trigger.mismatch.is_that_of(own))?;
+            let is_it = trigger.features.are_within(&self.variant.features_shown(&case, &own, probe));
+            is_it.then_some((trigger, case))
+        };
+        written.into_iter().filter_map(shown).collect()
+    }
+
+    /// The triggers of the variant, and those of data of other types that is seen to show it. A costly variant has the triggers that
+    /// the ledger gives.
     fn triggers_of_types(self, costly: &Quarantine, probe: &mut Probe) -> Vec<Trigger> {
         let ids = probe.ids();
         if self.variant.mismatch().is_costly() {
             return self.written_triggers(&ids);
         }
-        let mut triggers = self.triggers(probe);
-        for trigger in triggers.clone() {
+        let shown = self.shown_on(probe);
+        let mut triggers: Vec<Trigger> = shown.iter().map(|(trigger, _)| trigger.clone()).collect();
+        for (trigger, case) in shown {
             let mismatch = Mismatch { runtime: trigger.mismatch.runtime.clone(), ..self.variant.mismatch() };
-            let mut others = variations(&self.variant.case());
+            let mut others = variations(&case);
             // A case that is known to take all of its time with another type would do so at the start of each campaign.
             others.retain(|case| !costly.has(&ids, case));
             let sightings = probe.look_all(&others, &mismatch.runtime);
@@ -738,6 +751,9 @@ impl Known<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Job;
+    use crate::operator::NEWEST_OPSET;
+    use crate::runtime::{Execution, Gap, Outcome, planted};
 
     #[test]
     fn data_of_another_type_has_elements_of_that_type() {
@@ -747,6 +763,27 @@ mod tests {
         for case in varied {
             assert_eq!(case.to_string().parse().as_ref(), Ok(&case), "{case}");
         }
+    }
+
+    #[test]
+    fn an_issue_is_known_on_a_release_that_lacks_the_opset_of_its_case() {
+        fn has_opset_20(job: &Job, execution: &mut Execution) {
+            let opset = job.model.decode().ok().and_then(|model| model.opset_import[0].version);
+            if opset > Some(20) {
+                execution.outcome = Outcome::Unsupported(Gap::Opset);
+            } else {
+                planted::short_shape(job, execution);
+            }
+        }
+        let mut probe = Probe::new(vec![planted::with_faults(&[has_opset_20]).unwrap()]);
+        let case: Case = "Shape@20 float[1,1,1]".parse().unwrap();
+        let (mismatch, _) = probe.mismatches(&case).remove(0);
+        let trigger = Trigger::new(mismatch.clone(), minimize::features(&case, &mismatch, &mut probe));
+        let newest = Case { opset: NEWEST_OPSET, ..case };
+        let cause = Cause::to_be_written(Variant::of("short-shape".to_owned(), &trigger, &newest, ""));
+        let known = cause.known().next().unwrap();
+        let triggers = known.triggers_of_types(&Quarantine::new(1, &[]), &mut probe);
+        assert!(matches!(&triggers[..], [own] if own.explains_all_of(&trigger)), "{triggers:#?}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::campaign::{Examination, Failures, Fault, Scheduler, Trigger, examine_together};
 use crate::case::{Case, Features, Generated, complications, parts, shrink, with_other_operators};
 use crate::operator::{GRAPH, NEWEST_OPSET};
-use crate::runtime::{Runtime, RuntimeId, Stop};
+use crate::runtime::{Gap, Runtime, RuntimeId, Stop};
 use crate::verdict::{Judgement, Mismatch};
 
 /// The most candidates that are run at a time. Late candidates are run together, since most of them do not show the mismatch.
@@ -162,6 +162,12 @@ impl Probe {
 impl Sighting {
     pub fn shows(&self, mismatch: &Mismatch) -> bool {
         self.shown(mismatch).is_some()
+    }
+
+    /// Whether no configuration has the opset of the case.
+    pub(super) fn lacks_the_opset(&self) -> bool {
+        let is_lacking = |judgement: &Judgement| matches!(judgement, Judgement::Unsupported(Gap::Opset | Gap::Ir));
+        self.examination.judgements.iter().all(is_lacking)
     }
 
     /// The mismatch that the case itself shows, with the place of the first configuration that shows it. For a mismatch of a graph,
