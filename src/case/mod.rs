@@ -10,6 +10,7 @@ mod features;
 mod generate;
 mod graph;
 pub mod law;
+mod links;
 mod mend;
 mod notation;
 mod overridden;

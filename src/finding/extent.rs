@@ -32,6 +32,10 @@ pub struct Extent {
     pub types: Vec<(ElementType, Shown)>,
     /// By wiring, the same for all operands. A wiring that makes the model invalid is left out, unless it is that of the case.
     pub wirings: Vec<(Wiring, Shown)>,
+    /// By edge of a graph: whether it shows if a graph input holds the value in place of the edge. In words.
+    pub edges: Vec<(String, Shown)>,
+    /// By declaration of a graph that is not plain: whether it shows without it. In words.
+    pub declarations: Vec<(String, Shown)>,
     /// By configuration, for the minimized case itself.
     pub configurations: Vec<(String, Shown)>,
 }
@@ -80,6 +84,13 @@ impl Extent {
         let is_told = |rewired: &Case| rewired.rule_on_the_graph().is_none() || rewired == case;
         let rewired = Wiring::ALL.into_iter().map(|wiring| (wiring, case.rewired(wiring)));
         let wirings = rewired.filter(|(_, case)| is_told(case)).map(|(wiring, case)| (wiring, shown(&case))).collect();
+        let (mut edges, mut declarations) = (vec![], vec![]);
+        if case.nodes.len() > 1 {
+            edges = case.without_edges(&case.used_values(&case.tensors()));
+            declarations = case.without_declarations();
+        }
+        let mut without = |of: Vec<(String, Case)>| of.into_iter().map(|(words, case)| (words, shown(&case))).collect();
+        let (edges, declarations) = (without(edges), without(declarations));
         let configurations = probe.look(case, &mismatch.runtime).map_or_else(Vec::new, |sighting| {
             let shown = |here: &[Mismatch], unsupported: bool| match unsupported {
                 _ if here.contains(mismatch) => Shown::Yes,
@@ -88,7 +99,7 @@ impl Extent {
             };
             sighting.configurations.iter().map(|(id, here, gap)| (id.to_string(), shown(here, *gap))).collect()
         });
-        Extent { versions, types, wirings, configurations }
+        Extent { versions, types, wirings, edges, declarations, configurations }
     }
 }
 
@@ -98,20 +109,28 @@ impl fmt::Display for Extent {
         line(f, "versions", &self.versions)?;
         line(f, "types", &self.types)?;
         line(f, "wirings", &self.wirings)?;
+        for (what, rows) in [("without edge", &self.edges), ("undeclared", &self.declarations)] {
+            if !rows.is_empty() {
+                parts(f, what, ", ", rows)?;
+            }
+        }
         line(f, "configurations", &self.configurations)
     }
 }
 
+/// A line. If all rows are alike, it does not name them.
 fn line<T: fmt::Display>(f: &mut fmt::Formatter<'_>, what: &str, rows: &[(T, Shown)]) -> fmt::Result {
-    write!(f, "{what:14}")?;
-    let mut parts = Vec::new();
-    for shown in [Shown::Yes, Shown::No, Shown::Unsupported, Shown::Untried] {
-        let names: Vec<String> = rows.iter().filter(|(_, s)| *s == shown).map(|(name, _)| name.to_string()).collect();
-        match names.len() {
-            0 => {}
-            count if count == rows.len() && count > 1 => parts.push(format!("{shown}: all")),
-            _ => parts.push(format!("{shown}: {}", names.join(" "))),
-        }
+    match rows {
+        [(_, first), _, ..] if rows.iter().all(|(_, shown)| shown == first) => writeln!(f, "{what:14} {first}: all"),
+        _ => parts(f, what, " ", rows),
     }
-    writeln!(f, " {}", parts.join("; "))
+}
+
+/// A line that names each row.
+fn parts<T: fmt::Display>(f: &mut fmt::Formatter<'_>, what: &str, between: &str, rows: &[(T, Shown)]) -> fmt::Result {
+    let parts = [Shown::Yes, Shown::No, Shown::Unsupported, Shown::Untried].into_iter().filter_map(|shown| {
+        let names: Vec<String> = rows.iter().filter(|(_, s)| *s == shown).map(|(name, _)| name.to_string()).collect();
+        (!names.is_empty()).then(|| format!("{shown}: {}", names.join(between)))
+    });
+    writeln!(f, "{what:14} {}", parts.collect::<Vec<_>>().join("; "))
 }

@@ -776,10 +776,10 @@ mod tests {
             }
         }
         let mut probe = Probe::new(vec![planted::with_faults(&[has_opset_20]).unwrap()]);
-        let case: Case = "Shape@20 float[1,1,1]".parse().unwrap();
-        let (mismatch, _) = probe.mismatches(&case).remove(0);
-        let trigger = Trigger::new(mismatch.clone(), minimize::features(&case, &mismatch, &mut probe));
-        let newest = Case { opset: NEWEST_OPSET, ..case };
+        let older: Case = "Shape@20 float[1,1,1]".parse().unwrap();
+        let (mismatch, _) = probe.mismatches(&older).remove(0);
+        let trigger = Trigger::new(mismatch.clone(), minimize::features(&older, &mismatch, &mut probe));
+        let newest = Case { opset: NEWEST_OPSET, ..older };
         let cause = Cause::to_be_written(Variant::of("short-shape".to_owned(), &trigger, &newest, ""));
         let known = cause.known().next().unwrap();
         let triggers = known.triggers_of_types(&Quarantine::new(1, &[]), &mut probe);

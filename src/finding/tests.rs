@@ -12,8 +12,8 @@ use crate::case::{Generator, shrink};
 use crate::model::Job;
 use crate::operator::concat::CONCAT;
 use crate::runtime::planted::{
-    Fault, no_high_rank, panics_on_zero, refuses_behind_a_wrong_shape, short_shape, swapped_flatten, truncated_target,
-    wrong_type,
+    Fault, fuses_computed_target, no_high_rank, panics_on_zero, refuses_behind_a_wrong_shape, short_shape,
+    swapped_flatten, truncated_target, wrong_type,
 };
 use crate::runtime::{self, Execution, OpenError, Outcome, Reason, Row, Runtime, Stage, Stop};
 use crate::tensor::{ElementType, Tensor};
@@ -336,6 +336,26 @@ fn the_extent_says_where_a_finding_shows() {
     assert_eq!(versions, [13, 14, 19, 21, 23, 24, 25]);
     assert!(extent.wirings.iter().all(|(_, shown)| *shown == Shown::Yes));
     assert!(extent.to_string().contains("wirings        shows: all"), "{extent}");
+}
+
+#[test]
+fn the_extent_names_the_edge_and_the_declaration_without_which_nothing_shows() {
+    let mut probe = Probe::new(vec![runtime::planted::on_whole_models(&[fuses_computed_target]).unwrap()]);
+    let case: Case = "a=Shape@28 float[2,3]; a1=Gather a int64[1]{1}; a2=Concat axis=0 a1 int64[1]{2}; Reshape \
+                      float[6]:input(symbolic) a2 :output(static)"
+        .parse()
+        .unwrap();
+    let (mismatch, _) = probe.mismatches(&case).remove(0);
+    let extent = Extent::measure(&case, &mismatch, &mut probe, Duration::MAX);
+    let words =
+        |rows: &[(String, Shown)]| rows.iter().map(|(words, shown)| format!("{words}: {shown}")).collect::<Vec<_>>();
+    let edges = ["Shape as data of Gather", "Gather as inputs 0 of Concat", "Concat as shape of Reshape"];
+    assert_eq!(words(&extent.edges), edges.map(|edge| format!("{edge}: does not")));
+    let declarations = ["data of Reshape as input(symbolic): shows", "Reshape as output(static): does not"];
+    assert_eq!(words(&extent.declarations), declarations);
+    let text = extent.to_string();
+    assert!(text.contains(&format!("without edge   does not: {}\n", edges.join(", "))), "{text}");
+    assert!(text.contains(&format!("undeclared     shows: {}", &declarations[0][..34])), "{text}");
 }
 
 #[test]

@@ -524,7 +524,7 @@ fn turns_hidden_shape(job: &Job, execution: &mut Execution) {
 
 /// Reverses the dims of the output of a Reshape whose target is a Concat of a Gather of a Shape, if the output is declared with
 /// static dims.
-fn fuses_computed_target(job: &Job, execution: &mut Execution) {
+pub(crate) fn fuses_computed_target(job: &Job, execution: &mut Execution) {
     turn(job, execution, |graph, info| {
         let concat = target(graph, info).and_then(|name| giver(graph, "Concat", name));
         let mut gathers = concat.iter().flat_map(|node| &node.input).filter_map(|name| giver(graph, "Gather", name));

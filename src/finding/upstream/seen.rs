@@ -219,6 +219,11 @@ pub(super) fn extent(
         ExtentLine::new("element type", &extent.types, ToString::to_string),
         ExtentLine::new("all inputs of the node given as", &extent.wirings, |wiring| words::wiring(*wiring).to_owned()),
     ];
+    let of_graph =
+        [("an edge replaced by a graph input", &extent.edges), ("a declaration taken away", &extent.declarations)];
+    for (what, rows) in of_graph.into_iter().filter(|(_, rows)| !rows.is_empty()) {
+        lines.push(ExtentLine::new(what, rows, Clone::clone));
+    }
     if extent.configurations.len() > 1 {
         lines.push(ExtentLine::new("set up with", &extent.configurations, setup));
     }
