@@ -22,7 +22,6 @@ use serde_json::Value;
 /// that it is wrong.
 const WRONG_OTHERWISE: &[&str] = &[
     "tract-axis-ops-no-group-panic",
-    "tract-float8-panic",
     "tract-gather-nd-inferred-dims",
     "tract-pad-wrap",
     "tract-shape-start-past-rank",
