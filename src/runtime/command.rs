@@ -76,7 +76,15 @@ struct Reply {
     /// The declarations of the outputs after the model was loaded.
     declared: Option<Vec<Declared>>,
     /// The checks of the rewritten model, if the program is a rewriter.
-    rewriting: Option<Box<Rewriting>>,
+    rewriting: Option<Checks>,
+}
+
+/// A [`Rewriting`], where the answer to the original model is a `TensorProto` for each output, as base64.
+#[derive(Deserialize)]
+struct Checks {
+    invalid: Option<String>,
+    interface: Option<String>,
+    original: Option<Vec<String>>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -237,12 +245,17 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
     let reply: Reply = read_line(from)?;
     let declared =
         reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Arc<[_]>, _>>()).transpose()?;
+    let rewriting = reply.rewriting.map(|checks| Box::new(checks.read()));
     let execution = match (reply.outputs, reply.refused, reply.unsupported) {
-        (Some(outputs), None, None) => {
-            let outputs = outputs.iter().map(|text| Ok(Output::new(tensor(text)?)));
-            let words = reply.rewriting.as_deref().map(Rewriting::words).unwrap_or_default();
-            Execution::without_answer(Outcome::Answer(outputs.collect::<io::Result<_>>()?), words)
-        }
+        (Some(texts), None, None) => match (outputs(&texts), rewriting.as_deref()) {
+            (Ok(outputs), checks) => {
+                let words = checks.map(Rewriting::words).unwrap_or_default();
+                Execution::without_answer(Outcome::Answer(outputs), words)
+            }
+            // It is onnxruntime that gave it, and not the rewriter.
+            (Err(error), Some(_)) => Execution::without_answer(Outcome::Unsupported(Gap::Judge), error.to_string()),
+            (Err(error), None) => return Err(error),
+        },
         (None, Some(message), None) => {
             let stage = match reply.stage {
                 StageName::Load => Stage::Load,
@@ -253,7 +266,19 @@ fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
         (None, None, Some(message)) => Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message),
         _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
     };
-    Ok(Next::Execution(Execution { declared, rewriting: reply.rewriting, ..execution }))
+    Ok(Next::Execution(Execution { declared, rewriting, ..execution }))
+}
+
+fn outputs(texts: &[String]) -> io::Result<Vec<Output>> {
+    texts.iter().map(|text| Ok(Output::new(tensor(text)?))).collect()
+}
+
+impl Checks {
+    /// An answer that cannot be read is no measure.
+    fn read(self) -> Rewriting {
+        let original = self.original.and_then(|texts| outputs(&texts).ok());
+        Rewriting { invalid: self.invalid, interface: self.interface, original }
+    }
 }
 
 impl Declared {

@@ -27,20 +27,20 @@ pub struct Execution {
 }
 
 /// The checks of a rewritten model, beside its result on onnxruntime.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewriting {
     /// Why the checker refuses the rewritten model, if it accepts the original one.
     pub invalid: Option<String>,
     /// How the inputs or outputs have changed for the users of the model.
     pub interface: Option<String>,
-    /// Whether onnxruntime does the same with the original model.
-    pub is_as_before: bool,
+    /// The answer of onnxruntime to the original model, if it gives one and does something else with the rewritten model.
+    pub original: Option<Vec<Output>>,
 }
 
 impl Rewriting {
     /// Whether the rewritten model is as good as the original one.
     pub fn is_faultless(&self) -> bool {
-        self.invalid.is_none() && self.interface.is_none() && self.is_as_before
+        self.invalid.is_none() && self.interface.is_none() && self.original.is_none()
     }
 
     /// The faults of the rewritten model, in words; empty if there are none.

@@ -265,7 +265,7 @@ pub fn lack(gap: Gap) -> &'static str {
         Gap::VastOutput => "was left out, since the case asks for more elements than are judged",
         Gap::VariableInput => "needs a constant where the model has an input",
         Gap::Overriding => "cannot feed an input that has a default",
-        Gap::Judge => "cannot be judged: the model before it was rewritten goes wrong in the same way",
+        Gap::Judge => "cannot be judged: onnxruntime is not right about the original model",
     }
 }
 

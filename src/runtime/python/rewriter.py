@@ -39,6 +39,8 @@ GAPS = (
     *("no supported data type", "Unknown tensor data type", "Unsupported version", "Could not find operator"),
     *("No schema registered for", "Field 'shape' of 'type' is required"),
 )
+# What onnxruntime says of a valid model that has an operator for which it has no kernel.
+NO_KERNEL = "NOT_IMPLEMENTED"
 
 
 def serve_as_judge():
@@ -184,22 +186,20 @@ def evaluate_with(rewrite, judge):
             return None, failed("load", error, GAPS)
 
     def run(job, model, inputs):
-        """What onnxruntime does with the rewritten model, and whether it does the same with the model before."""
+        """What onnxruntime does with the rewritten model, and its answer to the original one if it gives another there."""
         before = judge.reply(job)
         if before is None:
-            return {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}, True
+            return {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}, None
         feeds = {name: text for name, text in job["feeds"].items() if name in inputs}
         reply = judge.reply({"model": text_of(model), "feeds": feeds})
         if reply is None:
-            return {"unsupported": "onnxruntime ends its process, or takes too long"}, False
-        if reply.get("outputs") == before.get("outputs"):
-            is_as_before = True
-        else:
-            # Memory that it never wrote is another each time, and no measure.
-            is_as_before = "outputs" in before and judge.reply(job) != before
-        if "refused" in reply:
-            reply["refused"] = f"onnxruntime refuses the rewritten model: {reply['refused']}"
-        return reply, is_as_before
+            return {"unsupported": "onnxruntime ends its process, or takes too long"}, None
+        message = reply.pop("refused", None)
+        if message is not None:
+            gap = NO_KERNEL in message
+            reply["unsupported" if gap else "refused"] = f"onnxruntime refuses the rewritten model: {message}"
+        original = before.get("outputs")
+        return reply, original if original != reply.get("outputs") else None
 
     def evaluate(job):
         model, refused = rewritten(job["model"])
@@ -210,10 +210,10 @@ def evaluate_with(rewrite, judge):
         defaults = {initializer.name for initializer in before.graph.initializer}
         if any(name in defaults and name not in inputs for name in job["feeds"]):
             return {"unsupported": "it takes an input that has a default for a constant"}
-        reply, is_as_before = run(job, model, inputs)
+        reply, original = run(job, model, inputs)
         invalid = None if what_is_wrong(before) else what_is_wrong(model)
         interface = changed(before, model, job["feeds"])
-        return {**reply, "rewriting": {"invalid": invalid, "interface": interface, "is_as_before": is_as_before}}
+        return {**reply, "rewriting": {"invalid": invalid, "interface": interface, "original": original}}
 
     return evaluate
 
