@@ -393,13 +393,14 @@ impl Features {
         other.tags.iter().copied().filter(|tag| !self.tags.contains(tag))
     }
 
-    /// The features of the first node of a graph that has all features in `words`, or else these features unchanged.
+    /// The features of the first node of a graph that has all features in `words`, or else these features unchanged. `rank>=1` is
+    /// that of every node.
     #[must_use]
     pub fn of_the_node_with(self, words: &[String]) -> Features {
         let node = self.graph.iter().flat_map(|graph| &graph.nodes).map(|node| &node.features);
         let has_all = |features: &&Features| {
             let own = features.words();
-            words.iter().all(|word| own.contains(word))
+            words.iter().all(|word| own.contains(word) || *word == rank_word(1))
         };
         node.into_iter().find(has_all).cloned().unwrap_or(self)
     }

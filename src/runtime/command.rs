@@ -79,12 +79,12 @@ struct Reply {
     rewriting: Option<Checks>,
 }
 
-/// A [`Rewriting`], where the answer to the original model is a `TensorProto` for each output, as base64.
+/// A [`Rewriting`] on one line.
 #[derive(Deserialize)]
 struct Checks {
     invalid: Option<String>,
     interface: Option<String>,
-    original: Option<Vec<String>>,
+    original: Option<Box<Reply>>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -242,41 +242,48 @@ fn read_hello(from: &mut BufReader<impl Read>) -> io::Result<Next> {
 }
 
 fn read_reply(from: &mut BufReader<impl Read>) -> io::Result<Next> {
-    let reply: Reply = read_line(from)?;
-    let declared =
-        reply.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Arc<[_]>, _>>()).transpose()?;
-    let rewriting = reply.rewriting.map(|checks| Box::new(checks.read()));
-    let execution = match (reply.outputs, reply.refused, reply.unsupported) {
-        (Some(texts), None, None) => match (outputs(&texts), rewriting.as_deref()) {
-            (Ok(outputs), checks) => {
-                let words = checks.map(Rewriting::words).unwrap_or_default();
-                Execution::without_answer(Outcome::Answer(outputs), words)
-            }
-            // It is onnxruntime that gave it, and not the rewriter.
-            (Err(error), Some(_)) => Execution::without_answer(Outcome::Unsupported(Gap::Judge), error.to_string()),
-            (Err(error), None) => return Err(error),
-        },
-        (None, Some(message), None) => {
-            let stage = match reply.stage {
-                StageName::Load => Stage::Load,
-                StageName::Run => Stage::Run,
-            };
-            Execution::refusal(stage, message)
-        }
-        (None, None, Some(message)) => Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message),
-        _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
-    };
-    Ok(Next::Execution(Execution { declared, rewriting, ..execution }))
+    read_line::<Reply>(from)?.read().map(Next::Execution)
 }
 
-fn outputs(texts: &[String]) -> io::Result<Vec<Output>> {
-    texts.iter().map(|text| Ok(Output::new(tensor(text)?))).collect()
+impl Reply {
+    fn read(self) -> io::Result<Execution> {
+        let declared =
+            self.declared.map(|all| all.iter().map(Declared::read).collect::<Result<Arc<[_]>, _>>()).transpose()?;
+        let rewriting = self.rewriting.map(|checks| Box::new(checks.read()));
+        let execution = match (self.outputs, self.refused, self.unsupported) {
+            (Some(texts), None, None) => {
+                let outputs: io::Result<Vec<Output>> =
+                    texts.iter().map(|text| Ok(Output::new(tensor(text)?))).collect();
+                match (outputs, rewriting.as_deref()) {
+                    (Ok(outputs), checks) => {
+                        let words = checks.map(Rewriting::words).unwrap_or_default();
+                        Execution::without_answer(Outcome::Answer(outputs), words)
+                    }
+                    // It is onnxruntime that gave it, and not the rewriter.
+                    (Err(error), Some(_)) => {
+                        Execution::without_answer(Outcome::Unsupported(Gap::Judge), error.to_string())
+                    }
+                    (Err(error), None) => return Err(error),
+                }
+            }
+            (None, Some(message), None) => {
+                let stage = match self.stage {
+                    StageName::Load => Stage::Load,
+                    StageName::Run => Stage::Run,
+                };
+                Execution::refusal(stage, message)
+            }
+            (None, None, Some(message)) => Execution::without_answer(Outcome::Unsupported(Gap::Unstated), message),
+            _ => return Err(garbage("a line has exactly one of `outputs`, `refused` and `unsupported`")),
+        };
+        Ok(Execution { declared, rewriting, ..execution })
+    }
 }
 
 impl Checks {
-    /// An answer that cannot be read is no measure.
+    /// A result on the original model that cannot be read is no measure.
     fn read(self) -> Rewriting {
-        let original = self.original.and_then(|texts| outputs(&texts).ok());
+        let original = self.original.and_then(|reply| reply.read().ok());
         Rewriting { invalid: self.invalid, interface: self.interface, original }
     }
 }

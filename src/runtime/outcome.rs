@@ -27,14 +27,14 @@ pub struct Execution {
 }
 
 /// The checks of a rewritten model, beside its result on onnxruntime.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Rewriting {
     /// Why the checker refuses the rewritten model, if it accepts the original one.
     pub invalid: Option<String>,
     /// How the inputs or outputs have changed for the users of the model.
     pub interface: Option<String>,
-    /// The answer of onnxruntime to the original model, if it gives one and does something else with the rewritten model.
-    pub original: Option<Vec<Output>>,
+    /// The result of onnxruntime on the original model, if it gives another answer there, or an answer on one of the two only.
+    pub original: Option<Execution>,
 }
 
 impl Rewriting {

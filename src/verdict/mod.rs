@@ -170,7 +170,8 @@ pub fn judge_one(expectation: &Expectation, execution: &Execution) -> Judgement 
 /// right about the original model; otherwise the fault may be its own. If the rewritten model is invalid or its interface has
 /// changed, a refusal of it is not reported as well.
 fn judge_rewriting(expectation: &Expectation, judgement: Judgement, rewriting: &Rewriting) -> Judgement {
-    let is_right = |outputs: &Vec<Output>| judge_answer(expectation, outputs).0.is_empty();
+    let is_right =
+        |original: &Execution| matches!(judge_one(expectation, original), Judgement::Agrees | Judgement::Tolerated(_));
     let mut found = match &judgement {
         Judgement::Wrong(found) if rewriting.original.as_ref().is_some_and(is_right) => found.clone(),
         _ => vec![],
@@ -392,7 +393,7 @@ mod tests {
         let (right, wrong) = (answer(Tensor::scalar(1)), answer(Tensor::scalar(2)));
         let judged = |execution: &Execution, invalid: bool, interface: bool, original: Option<i64>| {
             let words = |is: bool| is.then(|| "why".to_owned());
-            let original = original.map(|value| vec![Output::new(Tensor::scalar(value))]);
+            let original = original.map(|value| answer(Tensor::scalar(value)));
             let rewriting = Rewriting { invalid: words(invalid), interface: words(interface), original };
             one(&expected, &Execution { rewriting: Some(Box::new(rewriting)), ..execution.clone() })
         };
@@ -403,6 +404,16 @@ mod tests {
         assert_eq!(judged(&wrong, false, false, Some(3)), Judgement::Unsupported(Gap::Judge));
         assert_eq!(judged(&refusal(), false, false, Some(3)), Judgement::Unsupported(Gap::Judge));
         assert_eq!(judged(&refusal(), false, false, Some(1)), Judgement::Wrong(vec![Discrepancy::RefusesValid]));
+        let open = Expectation::Unspecified {
+            rule: Rule::ALLOWZERO_VALUE,
+            tolerated: vec![Answer::Refusal, Answer::Outputs(vec![Tensor::scalar(1)])],
+        };
+        // The original model may be refused, and the answer to the rewritten one is none of those that are tolerated.
+        let rewriting = Some(Box::new(Rewriting { original: Some(refusal()), ..Rewriting::default() }));
+        assert_eq!(
+            one(&open, &Execution { rewriting, ..wrong.clone() }),
+            Judgement::Wrong(vec![Discrepancy::WrongValue])
+        );
         assert_eq!(judged(&right, true, false, None), Judgement::Wrong(vec![Discrepancy::InvalidModel]));
         assert_eq!(judged(&refusal(), false, true, Some(1)), Judgement::Wrong(vec![Discrepancy::ChangedInterface]));
         assert_eq!(

@@ -136,6 +136,13 @@ def read_lines(of, lines):
     lines.put("")
 
 
+def kernels_considered(reply):
+    """The same reply, where it is unsupported and not refused if onnxruntime has no kernel for a valid model."""
+    if reply and NO_KERNEL in reply.get("refused", ""):
+        return {"unsupported": reply["refused"]}
+    return reply
+
+
 def what_is_wrong(model):
     """Why the checker refuses a model, with the names of the model in quotes; nothing if it does not."""
     try:
@@ -186,20 +193,17 @@ def evaluate_with(rewrite, judge):
             return None, failed("load", error, GAPS)
 
     def run(job, model, inputs):
-        """What onnxruntime does with the rewritten model, and its answer to the original one if it gives another there."""
-        before = judge.reply(job)
+        """The reply of onnxruntime to the rewritten model, and that to the original one if it has other outputs, or none."""
+        before = kernels_considered(judge.reply(job))
         if before is None:
             return {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}, None
         feeds = {name: text for name, text in job["feeds"].items() if name in inputs}
-        reply = judge.reply({"model": text_of(model), "feeds": feeds})
+        reply = kernels_considered(judge.reply({"model": text_of(model), "feeds": feeds}))
         if reply is None:
             return {"unsupported": "onnxruntime ends its process, or takes too long"}, None
-        message = reply.pop("refused", None)
-        if message is not None:
-            gap = NO_KERNEL in message
-            reply["unsupported" if gap else "refused"] = f"onnxruntime refuses the rewritten model: {message}"
-        original = before.get("outputs")
-        return reply, original if original != reply.get("outputs") else None
+        if "refused" in reply:
+            reply["refused"] = f"onnxruntime refuses the rewritten model: {reply['refused']}"
+        return reply, before if before.get("outputs") != reply.get("outputs") else None
 
     def evaluate(job):
         model, refused = rewritten(job["model"])
