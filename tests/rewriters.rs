@@ -135,6 +135,23 @@ def rewrite(model):
         }
     }
 
+    /// Where the specification leaves room, onnxruntime may do one thing at one opset and another at the next, and it is not a
+    /// rewriter that disagrees with itself.
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn a_rewriter_that_refuses_an_opset_does_not_disagree_with_itself() {
+        let root = tempfile::tempdir().unwrap();
+        let refuses = "
+def rewrite(model):
+    if model.opset_import[0].version < 9:
+        raise ValueError('too old')
+    return model
+";
+        write(root.path(), "rewriter", &python(), refuses);
+        let judgement = judged(root.path(), "Cast@6 to=6 int64[1]{2147483648}");
+        assert!(judgement.starts_with("tolerated"), "{judgement}");
+    }
+
     /// A DepthToSpace that moves nothing becomes an Identity, and an Identity such a DepthToSpace. Neither is wrong.
     const EXCHANGES: &str = "
 import onnx

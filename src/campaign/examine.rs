@@ -265,7 +265,7 @@ fn compare_variants(
         let Examination { executions, judgements, contrary, .. } = &mut examinations[*place];
         for ((index, other), judgement) in indices.into_iter().zip(others).zip(theirs) {
             // A rewriter is compared with the result of onnxruntime for the model before, and that result may differ.
-            let is_rewritten = executions[index].rewriting.is_some();
+            let is_rewritten = executions[index].rewriting.is_some() || other.rewriting.is_some();
             let comparable = is_acceptable(&judgements[index]) && is_acceptable(&judgement) && !is_rewritten;
             if comparable && differ(nodes, &executions[index].outcome, &other.outcome) {
                 let discrepancy = match relation {
