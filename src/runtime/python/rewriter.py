@@ -234,12 +234,8 @@ def rewriter(name):
 
 def warm_up(rewrite):
     """No job waits for what is loaded on first use."""
-    value = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [value("x", 1, [1])], [value("y", 1, [1])]
-    )
     try:
-        rewrite(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8))
+        rewrite(an_identity())
     except Exception as error:
         print(f"at a model of one Identity: {error}", file=sys.stderr)
 
