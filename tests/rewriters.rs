@@ -152,7 +152,7 @@ def rewrite(model):
         assert!(judgement.starts_with("tolerated"), "{judgement}");
     }
 
-    /// A DepthToSpace that moves nothing becomes an Identity, and an Identity such a DepthToSpace. Neither is wrong.
+    /// A `DepthToSpace` that moves nothing becomes an Identity, and an Identity such a `DepthToSpace`. Neither is wrong.
     const EXCHANGES: &str = "
 import onnx
 

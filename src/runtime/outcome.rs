@@ -180,7 +180,7 @@ pub enum Gap {
     VariableInput,
     /// Feeding a graph input that has a default.
     Overriding,
-    /// Nothing: onnxruntime, which runs the rewritten model, goes wrong with the original model in the same way.
+    /// Nothing: onnxruntime, which runs the rewritten model, does not do the right thing with the original model.
     Judge,
 }
 
