@@ -40,7 +40,7 @@ GAPS = (
     *("No schema registered for", "Field 'shape' of 'type' is required"),
 )
 # What onnxruntime says of a valid model that has an operator for which it has no kernel.
-NO_KERNEL = "NOT_IMPLEMENTED"
+JUDGE_GAPS = ("NOT_IMPLEMENTED",)
 
 
 def serve_as_judge():
@@ -77,7 +77,7 @@ def serve_as_judge():
                 outputs = session.run_with_ort_values(None, feeds)
             return {"outputs": [given(value) for value in outputs]}
         except Exception as error:
-            return failed(stage, error, ())
+            return failed(stage, error, JUDGE_GAPS)
 
     end_with_the_parent()
     serve(onnxruntime.__version__, evaluate)
@@ -136,13 +136,6 @@ def read_lines(of, lines):
     lines.put("")
 
 
-def kernels_considered(reply):
-    """The same reply, where it is unsupported and not refused if onnxruntime has no kernel for a valid model."""
-    if reply and NO_KERNEL in reply.get("refused", ""):
-        return {"unsupported": reply["refused"]}
-    return reply
-
-
 def what_is_wrong(model):
     """Why the checker refuses a model, with the names of the model in quotes; nothing if it does not."""
     try:
@@ -194,11 +187,11 @@ def evaluate_with(rewrite, judge):
 
     def run(job, model, inputs):
         """The reply of onnxruntime to the rewritten model, and that to the original one if it has other outputs, or none."""
-        before = kernels_considered(judge.reply(job))
+        before = judge.reply(job)
         if before is None:
             return {"refused": "onnxruntime ends its process, or takes too long, without the rewriter"}, None
         feeds = {name: text for name, text in job["feeds"].items() if name in inputs}
-        reply = kernels_considered(judge.reply({"model": text_of(model), "feeds": feeds}))
+        reply = judge.reply({"model": text_of(model), "feeds": feeds})
         if reply is None:
             return {"unsupported": "onnxruntime ends its process, or takes too long"}, None
         if "refused" in reply:
