@@ -16,11 +16,7 @@ def model_of(text):
 
 def an_identity():
     """A model of one Identity, from x to y, which are one float each."""
-    value = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [value("x", 1, [1])], [value("y", 1, [1])]
-    )
-    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    return onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 13]> g (float[1] x) => (float[1] y) { y = Identity(x) }')
 
 
 def tensor_of(text):
