@@ -48,7 +48,7 @@ mod wheels {
 
     use onnx_crosscheck::runtime::provision::{self, ONNXRUNTIME_VERSION};
     use onnx_crosscheck::runtime::table::named;
-    use onnx_crosscheck::runtime::{CHECKER_VERSION, Kind, REFERENCE, Supply};
+    use onnx_crosscheck::runtime::{CHECKER_VERSION, Kind, Supply};
 
     use super::*;
 
@@ -266,10 +266,21 @@ class Backend(onnx.backend.base.Backend):
     }
 
     #[test]
-    #[ignore = "wheels: the packages of rewriters"]
-    fn every_known_issue_of_a_rewriter_still_shows_with_its_own_signature() {
-        let packages = named().filter(|kind| matches!(kind.supply, Supply::Package(_)));
-        for kind in packages.filter(|kind| kind.name != REFERENCE) {
+    #[ignore = "wheels: the package openvino"]
+    fn what_openvino_cannot_have_is_no_refusal() {
+        let (code, out) = crosscheck(Path::new("."), &["runtimes", "install", "openvino"]);
+        assert_eq!(code, Some(0), "{out}");
+        let dims = ["1"; 33].join(",");
+        for case in ["Identity@28 string[1]:initializer", &format!("Reshape@28 float[1] int64[33]{{{dims}}}")] {
+            let (code, out) = crosscheck(Path::new("."), &["run", case, "--runtimes", "in-house,openvino"]);
+            assert!(code == Some(0) && out.contains("openvino  unsupported"), "{case}: {out}");
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of Python that are runtimes"]
+    fn every_known_issue_of_a_package_still_shows_with_its_own_signature() {
+        for kind in named().filter(|kind| matches!(kind.supply, Supply::Package(_))) {
             installed::assert_known_issues_show(kind);
             assert_programs_say_so(kind);
         }

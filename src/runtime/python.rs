@@ -30,7 +30,12 @@ pub const CHECKER_VERSION: &str = "1.23.2";
 
 /// The kinds whose rows are packages or modules of Python. None takes part unless the user names it.
 pub(super) static KINDS: [&Kind; 9] = [
-    &package(REFERENCE, REFERENCE_VERSION, Package { name: "onnx", others: &[], program: EVALUATOR }, ""),
+    &package(
+        REFERENCE,
+        REFERENCE_VERSION,
+        Package { name: "onnx", others: &[], program: EVALUATOR },
+        include_str!("../../known/onnx-reference.toml"),
+    ),
     &package(
         "openvino",
         "2026.4.1",

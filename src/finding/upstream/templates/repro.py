@@ -103,7 +103,14 @@ def read(value):
 
 {% else %}
 def load(path):
-    return numpy_helper.to_array(onnx.load_tensor(HERE / path))
+    tensor = onnx.load_tensor(HERE / path)
+    array = numpy_helper.to_array(tensor)
+    if tensor.data_type == onnx.TensorProto.STRING:
+        # One of numpy's own strings has no NUL at its end.
+        array = array.astype(object)
+        for place, text in enumerate(tensor.string_data):
+            array.flat[place] = text.decode()
+    return array
 
 
 {% endif %}
