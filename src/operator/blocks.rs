@@ -140,9 +140,11 @@ impl Mover {
             channels: usize::try_from(dims[1].min(output[1])).ok()?,
             order,
         };
-        let moved = data.rearranged(&output, |index, own| {
-            let index = index.first_chunk().expect("the output has four dims");
-            own.copy_from_slice(&(self.source)(&blocks, *index));
+        // The source of an index is the sum of those of its parts.
+        let moved = data.rearranged(&output, |axis, index, own| {
+            let mut part = [0; RANK];
+            part[axis] = index;
+            own.copy_from_slice(&(self.source)(&blocks, part));
         });
         moved.ok()
     }

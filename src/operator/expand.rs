@@ -281,9 +281,9 @@ pub(super) fn repeated(data: &Tensor, dims: &[i64]) -> Tensor {
     // If the number of elements stays the same, the elements do too.
     data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let first = dims.len() - data.rank();
-        let repeated = data.rearranged(dims, |index, own| {
-            for ((own, &index), &dim) in own.iter_mut().zip(&index[first..]).zip(data.dims()) {
-                *own = if dim == 1 { 0 } else { index };
+        let repeated = data.rearranged(dims, |axis, index, own| {
+            if let Some(axis) = axis.checked_sub(first).filter(|&axis| data.dims()[axis] != 1) {
+                own[axis] = index;
             }
         });
         repeated.expect("each element of the output is one of the data")

@@ -7,7 +7,7 @@ use super::{
     Aim, Answer, AttributeKind, AttributeSpec, Call, Drawing, Expectation, InputSpec, Operator, OutputType, Role, Rule,
     Text, Topic, Version, always,
 };
-use crate::tensor::{ElementType, Tensor, product};
+use crate::tensor::{ElementType, Tensor, places, product};
 
 pub(crate) static GATHER_ELEMENTS: Operator = Operator {
     name: "GatherElements",
@@ -237,13 +237,15 @@ fn execute(call: &Call) -> Expectation {
 }
 
 /// The element at each of these places along an axis, in the dims of the indices.
-fn gather_elements(data: &Tensor, at: usize, places: Vec<usize>, dims: &[i64]) -> Tensor {
-    let mut places = places.into_iter();
-    let moved = data.rearranged(dims, |index, own| {
+fn gather_elements(data: &Tensor, at: usize, along: Vec<usize>, dims: &[i64]) -> Tensor {
+    let mut along = along.into_iter();
+    let mut own = vec![0; data.rank()];
+    let elements = places(dims, |index| {
         own.copy_from_slice(index);
-        own[at] = places.next().expect("there is a place for each index");
+        own[at] = along.next().expect("there is a place for each index");
+        (data, data.place(&own))
     });
-    moved.expect("there is an element for each index")
+    Tensor::assembled(data.element_type(), dims.to_vec(), elements).expect("there is an element for each index")
 }
 
 #[cfg(test)]

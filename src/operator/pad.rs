@@ -478,17 +478,24 @@ fn padded(data: &Tensor, mode: Mode, lines: &[Line], dims: &[i64], fill: &Tensor
     if dims == data.dims() && lines.iter().all(|line| line.before == 0 && line.first == 0) {
         return data.clone();
     }
+    // Without elements, a dim may be vast.
+    let has_elements = !dims.contains(&0);
+    let along = |(line, &dim): (&Line, &i64)| {
+        let sizes = 0..usize::try_from(dim).expect("no dim is negative");
+        sizes.take_while(|_| has_elements).map(|index| line.source(mode, index)).collect::<Vec<_>>()
+    };
+    let along: Vec<_> = lines.iter().zip(dims).map(along).collect();
     let mut own = vec![0; lines.len()];
-    let sources = places(dims, |index| {
-        for ((own, line), &index) in own.iter_mut().zip(lines).zip(index) {
-            match line.source(mode, index) {
+    let elements = places(dims, |index| {
+        for ((own, sources), &index) in own.iter_mut().zip(&along).zip(index) {
+            match sources[index] {
                 Some(source) => *own = source,
                 None => return (fill, 0),
             }
         }
         (data, data.place(&own))
     });
-    let padded = Tensor::assembled(data.element_type(), dims.to_vec(), sources);
+    let padded = Tensor::assembled(data.element_type(), dims.to_vec(), elements);
     padded.expect("no dim is negative, and each element has its source")
 }
 

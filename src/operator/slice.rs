@@ -330,11 +330,9 @@ fn take(data: &Tensor, cuts: &[(usize, Cut)], reading: Reading) -> Tensor {
     if dims == data.dims() && runs.iter().all(|run| run.step > 0 || run.count <= 1) {
         return data.clone();
     }
-    let taken = data.rearranged(&dims, |index, own| {
-        for ((own, &index), run) in own.iter_mut().zip(index).zip(&runs) {
-            let place = run.first + index as i128 * run.step;
-            *own = usize::try_from(place).expect("what a slice takes is an element of the data");
-        }
+    let taken = data.rearranged(&dims, |axis, index, own| {
+        let place = runs[axis].first + index as i128 * runs[axis].step;
+        own[axis] = usize::try_from(place).expect("what a slice takes is an element of the data");
     });
     taken.expect("no dim is larger than that of the data")
 }
@@ -428,7 +426,7 @@ mod tests {
     #[test]
     fn what_is_refused_may_have_a_lenient_answer() {
         let with_axes = |axes: &[i64]| Lists { starts: vec![1], ends: vec![2], axes: Some(axes.to_vec()), steps: None };
-        let row = || data(&[2, 3]).rearranged(&[1, 3], |index, own| (own[0], own[1]) = (1, index[1])).unwrap();
+        let row = || data(&[2, 3]).rearranged(&[1, 3], |axis, index, own| own[axis] = [1, index][axis]).unwrap();
         let open =
             |rule| Expectation::Unspecified { rule, tolerated: vec![Answer::Outputs(vec![row()]), Answer::Refusal] };
         let empty = Expectation::Reject { rule: Rule::SLICE_EMPTY_AXES, lenient: Some(vec![row()]) };

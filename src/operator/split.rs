@@ -399,9 +399,8 @@ mod tests {
             let part = |&length: &i64| {
                 let mut dims = self.dims.to_vec();
                 dims[place] = length;
-                let part = self.data().rearranged(&dims, |index, own| {
-                    own.copy_from_slice(index);
-                    own[place] += from;
+                let part = self.data().rearranged(&dims, |axis, index, own| {
+                    own[axis] = if axis == place { from + index } else { index };
                 });
                 from += usize::try_from(length).unwrap();
                 part.unwrap()

@@ -287,11 +287,7 @@ fn copies(data: &Tensor, dims: &[i64]) -> Tensor {
     // If the number of elements stays the same, the elements do too.
     data.with_dims(dims.to_vec()).unwrap_or_else(|_| {
         let sizes: Vec<usize> = data.dims().iter().filter_map(|&dim| usize::try_from(dim).ok()).collect();
-        let copies = data.rearranged(dims, |index, own| {
-            for ((own, index), size) in own.iter_mut().zip(index).zip(&sizes) {
-                *own = index % size;
-            }
-        });
+        let copies = data.rearranged(dims, |axis, index, own| own[axis] = index % sizes[axis]);
         copies.expect("each element of the output is one of the data")
     })
 }

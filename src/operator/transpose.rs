@@ -246,7 +246,7 @@ fn transpose(data: &Tensor, axes: &[usize]) -> Tensor {
     let moved = if keeps_order(data.dims(), axes) {
         data.with_dims(dims)
     } else {
-        data.rearranged(&dims, |index, own| axes.iter().zip(index).for_each(|(&axis, &at)| own[axis] = at))
+        data.rearranged(&dims, |axis, index, own| own[axes[axis]] = index)
     };
     moved.expect("the dims in another order hold as many elements")
 }

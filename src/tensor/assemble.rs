@@ -35,8 +35,8 @@ impl Tensor {
         Tensor::from_packed(element_type, dims, bytes)
     }
 
-    /// A tensor of other dims whose elements come from this one. `place` gets an index in the new tensor, and writes the index in
-    /// this tensor to its second argument.
+    /// A tensor of other dims whose elements come from this one, each axis by itself. `place` gets an axis of the new tensor and an
+    /// index in it, and writes to its third argument, which holds zeros, what that adds to the index in this tensor.
     ///
     /// # Errors
     /// As [`Tensor::assembled`].
@@ -46,13 +46,28 @@ impl Tensor {
     pub fn rearranged(
         &self,
         dims: &[i64],
-        mut place: impl FnMut(&[usize], &mut [usize]),
+        mut place: impl FnMut(usize, usize, &mut [usize]),
     ) -> Result<Tensor, TensorError> {
-        let (mut own, sizes) = (vec![0; self.rank()], sizes(&self.dims));
-        let elements = places(dims, |index| {
-            place(index, &mut own);
-            (self, place_in(&sizes, &own))
-        });
+        // Without elements, a dim may be vast.
+        if element_count(dims).unwrap_or(0) == 0 {
+            return Tensor::assembled(self.element_type, dims.to_vec(), []);
+        }
+        let (mut own, own_sizes) = (vec![0; self.rank()], sizes(&self.dims));
+        let mut step = |axis, index| {
+            own.fill(0);
+            place(axis, index, &mut own);
+            place_in(&own_sizes, &own)
+        };
+        // What an index in each axis adds to the place of the element.
+        let steps: Vec<Vec<usize>> = sizes(dims)
+            .into_iter()
+            .enumerate()
+            .map(|(axis, size)| (0..size).map(|index| step(axis, index)).collect())
+            .collect();
+        let (last, outer) = steps.split_last().map_or((&[0][..], &[][..]), |(last, outer)| (last, outer));
+        let row = |index: &[usize]| outer.iter().zip(index).map(|(steps, &at)| steps[at]).sum::<usize>();
+        let rows = places(&dims[..outer.len()], row);
+        let elements = rows.flat_map(|start| last.iter().map(move |step| (self, start + step)));
         Tensor::assembled(self.element_type, dims.to_vec(), elements)
     }
 
@@ -114,7 +129,7 @@ mod tests {
     #[test]
     fn elements_are_moved_as_they_are() {
         let matrix = Tensor::from_element_bits(ElementType::Int4, vec![2, 3], [1, 2, 3, 4, 5, 6]).unwrap();
-        let turned = matrix.rearranged(&[3, 2], |index, own| (own[0], own[1]) = (index[1], index[0])).unwrap();
+        let turned = matrix.rearranged(&[3, 2], |axis, index, own| own[1 - axis] = index).unwrap();
         assert_eq!((0..6).map(|place| turned.element_bits(place)).collect::<Vec<_>>(), [1, 4, 2, 5, 3, 6]);
         let words = Tensor::from_strings(vec![2], ["a", ""].into_iter().collect()).unwrap();
         let both = Tensor::assembled(ElementType::String, vec![3], [(&words, 1), (&words, 0), (&words, 0)]).unwrap();

@@ -79,9 +79,8 @@ fn answers(call: &Call) -> Option<[Answer; 2]> {
     let size = usize::try_from(data.dims()[axis]).ok()?;
     let dims = with_tiles(data.dims(), axis, tiles).filter(|dims| !call.is_vast_output(dims))?;
     let read = |place: &dyn Fn(usize) -> usize| {
-        let read = data.rearranged(&dims, |index, own| {
-            own.copy_from_slice(index);
-            own[axis] = place(index[axis]);
+        let read = data.rearranged(&dims, |other, index, own| {
+            own[other] = if other == axis { place(index) } else { index };
         });
         Answer::Outputs(vec![read.expect("each element of the output is one of the data")])
     };
