@@ -172,7 +172,9 @@ impl Ledger {
                 Err(error) if error.kind() == ErrorKind::NotFound => Cow::Borrowed(built_in),
                 Err(error) => return Err(LedgerError::Damaged { path: name, reason: error.to_string() }),
             };
-            ledger.causes.extend(read(&name, &text)?.causes);
+            // The tests of this program have checked what it was built with.
+            let file = if text == built_in { parsed(&name, &text) } else { read(&name, &text) };
+            ledger.causes.extend(file?.causes);
         }
         Ok(ledger)
     }
@@ -459,12 +461,18 @@ fn variations(case: &Case) -> Vec<Case> {
     cases.collect()
 }
 
-fn read(path: &str, text: &str) -> Result<File, LedgerError> {
+fn parsed(path: &str, text: &str) -> Result<File, LedgerError> {
     let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
-    let file: File = toml::from_str(text).map_err(|error| match unreadable(text) {
+    toml::from_str(text).map_err(|error| match unreadable(text) {
         Some(id) => damaged(format!("the entry {id}: {error}")),
         None => damaged(error.to_string()),
-    })?;
+    })
+}
+
+/// The causes of a file, each with variants whose cases have all features that are written.
+fn read(path: &str, text: &str) -> Result<File, LedgerError> {
+    let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
+    let file = parsed(path, text)?;
     for cause in &file.causes {
         if cause.variants.is_empty() {
             return Err(damaged(format!("the cause {} has no variant", cause.id)));

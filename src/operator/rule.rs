@@ -5,6 +5,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
@@ -191,10 +192,13 @@ impl Rule {
 
     /// Every rule, each once: first the rules that any operator has, then those of each operator.
     pub fn all() -> impl Iterator<Item = Rule> {
-        let mut seen = HashSet::new();
-        let of_operators = super::every().flat_map(Operator::own_rules);
-        let all = [Rule::NOT_IN_OPSET].into_iter().chain(Rule::FORM.iter().copied()).chain(of_operators);
-        all.filter(move |rule| seen.insert(*rule))
+        static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+            let of_operators = super::every().flat_map(Operator::own_rules);
+            let all = [Rule::NOT_IN_OPSET].into_iter().chain(Rule::FORM.iter().copied()).chain(of_operators);
+            let mut seen = HashSet::new();
+            all.filter(|rule| seen.insert(*rule)).collect()
+        });
+        ALL.iter().copied()
     }
 
     /// For a rule on the form of a node or on the graph around it: whether a call of a version can break it.
