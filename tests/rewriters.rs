@@ -181,6 +181,18 @@ def rewrite(model):
         assert_eq!(judged(root.path(), "Identity@13 bool[1,1,1,1]"), "unsupported lacks something");
     }
 
+    /// Axes of Pad may be int32. onnxruntime reads those that are an initializer as int64, and no others.
+    #[test]
+    #[ignore = "wheels: the packages onnx and onnxruntime"]
+    fn a_valid_model_that_onnxruntime_refuses_is_not_held_against_a_rewriter() {
+        let root = tempfile::tempdir().unwrap();
+        write(root.path(), "rewriter", &python(), DROPS_AN_OUTPUT);
+        let with_axes = |axes: &str| {
+            judged(root.path(), &format!("a=Identity@21 {axes}[1]{{0}}:initializer; Pad float[1] int64[2]{{1,1}} _ a"))
+        };
+        assert_eq!([with_axes("int64"), with_axes("int32")], ["agrees", "unsupported lacks something"]);
+    }
+
     const WRONG_ON_ONNXRUNTIME: &str = "Slice@26 float[1,1] int64[1]{1} int64[1]{2147483647} int64[1]{1} int64[1]{-1}";
     const FATAL_ON_ONNXRUNTIME: &str = "Split@26 num_outputs=1 float[1] => 2";
 

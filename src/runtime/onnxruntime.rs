@@ -85,6 +85,7 @@ const PHRASES: &[Phrase] = {
         (&["SafeIntOnOverflow"], Refused(Reason::Size)),
         (&["The requested shape has too many elements"], Refused(Reason::Size)),
         (&["The input shape has too many elements"], Refused(Reason::Size)),
+        (&["[ShapeInferenceError]", "ParseData type mismatch for tensor"], Refused(Reason::ElementType)),
         (&["[ShapeInferenceError]", "Dimension product overflow"], Refused(Reason::Size)),
         (&["[ShapeInferenceError]", "for attribute 'axis'"], Refused(Reason::Value)),
         (&["[ShapeInferenceError]", "Dimension could not be inferred"], Refused(Reason::Value)),

@@ -158,6 +158,7 @@ impl Report {
             generated: &generated,
             variant: variant.as_ref(),
             output: wrong.first().map_or(0, |row| row.output(&generated.expectation)),
+            is_unwritten: known.as_ref().is_some_and(|(_, variant)| variant.is_unwritten),
         };
         let reproducer = reproducer.write();
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);

@@ -34,6 +34,9 @@ pub(super) struct Reproducer<'a> {
     pub variant: Option<&'a Case>,
     /// The place of the output that is checked.
     pub output: usize,
+    /// Whether the runtime answers with memory that was never written, see [`Variant`](crate::finding::Variant). It may as well end
+    /// its process.
+    pub is_unwritten: bool,
 }
 
 /// The files of a reproducer, by path in the folder of the report, and how to run it.
@@ -103,9 +106,9 @@ impl Reproducer<'_> {
         }
     }
 
-    /// Whether the mismatch would end the process.
+    /// Whether the mismatch may end the process.
     fn needs_a_process(&self) -> bool {
-        self.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash)
+        self.is_unwritten || self.discrepancies.iter().any(|discrepancy| discrepancy.severity() == Severity::Crash)
     }
 
     /// The outputs that are acceptable, and whether an error is.
@@ -359,18 +362,27 @@ mod tests {
     #[test]
     fn a_program_of_onnxruntime_sets_it_up_as_it_was_and_keeps_its_telemetry_off() {
         let generated = Generated::given("Flatten@13 float[2]".parse().unwrap());
-        let written = |configuration: &str| {
+        let written = |configuration: &str, is_unwritten| {
             let (name, version) = ("onnxruntime".to_owned(), "1.31.1".to_owned());
             let ids = [RuntimeId { name, version, configuration: configuration.to_owned() }];
             let discrepancies = [Discrepancy::WrongValue];
             let (title, generated, variant) = ("A finding", &generated, None);
-            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant, output: 0 }.write()
+            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant, output: 0, is_unwritten }
+                .write()
         };
-        let program = written("all").unwrap().files.remove(0).1;
+        let program = written("all", false).unwrap().files.remove(0).1;
         assert!(program.contains("ORT_ENABLE_ALL"), "{program}");
         let [off, loaded] =
             ["os.environ[\"ORT_DISABLE_TELEMETRY\"] = \"1\"", "\nimport onnxruntime"].map(|text| program.find(text));
         assert!(off.is_some() && off < loaded, "{program}");
-        assert!(written("all+CUDA(device_id=0)").unwrap_err().contains("no execution provider CUDA(device_id=0)"));
+        assert!(
+            written("all+CUDA(device_id=0)", false).unwrap_err().contains("no execution provider CUDA(device_id=0)")
+        );
+        let apart = [false, true].map(|is_unwritten| written("all", is_unwritten).unwrap().files.remove(0).1);
+        assert_eq!(
+            apart.map(|program| program.contains("def apart")),
+            [false, true],
+            "memory of others may end the process"
+        );
     }
 }
