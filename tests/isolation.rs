@@ -40,6 +40,26 @@ fn a_program_that_is_replaced_while_it_runs_goes_on() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// It refuses each model, and ends at the second job that it reads.
+#[cfg(unix)]
+const WEARS_OUT: &str = r#"[[runtime]]
+name = "worn"
+kind = "command"
+command = ["sh", "-c", """echo '{"protocol": 1}'; read -r line && echo '{"refused": "no"}'; read -r line && exit 3"""]
+"#;
+
+#[test]
+#[cfg(unix)]
+fn that_a_runtime_fails_at_a_job_that_is_not_the_cause_is_said_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("runtimes.toml"), WEARS_OUT).unwrap();
+    let campaign = ["campaign", "--operator", "flatten", "--runtimes", "worn", "--cases", "40", "--seed", "1"];
+    let (code, out) = crosscheck(folder.path(), &campaign);
+    assert_eq!(code, Some(1), "{out}");
+    assert_eq!(out.matches("at a job that does not make it fail by itself").count(), 1, "{out}");
+    assert!(!out.contains("ends its process"), "{out}");
+}
+
 mod slow {
     use super::*;
 

@@ -4,7 +4,7 @@
 //! of that job is only a suspicion, and costs little time. [`Runtime::execute`] gives the proof: it runs the job alone in a new
 //! process, with its full time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,8 @@ pub struct Limits {
     program: Option<PathBuf>,
     /// Failures that were proven. Such a job is not run again: it would take as long each time.
     proven: Proven,
+    /// The runtimes of which it was said that they failed at a job that is not the cause.
+    doubted: Arc<Mutex<HashSet<RuntimeId>>>,
 }
 
 /// The executions of jobs that ran alone in a new process and ended it, by runtime and job.
@@ -43,7 +45,14 @@ type Proven = Arc<Mutex<HashMap<(RuntimeId, Job), Vec<Execution>>>>;
 impl Limits {
     /// Limits without a request to stop.
     pub fn new(time: Duration, memory: u64) -> Limits {
-        Limits { time, memory, stop: Stop::default(), program: None, proven: Proven::default() }
+        Limits {
+            time,
+            memory,
+            stop: Stop::default(),
+            program: None,
+            proven: Proven::default(),
+            doubted: Arc::default(),
+        }
     }
 
     /// The same limits for a process that is not `crosscheck` itself, with the path of that program.
@@ -290,12 +299,15 @@ impl Isolated {
             // The runtime is slow. From now on its jobs get their full time in a batch too.
             Some(Execution { outcome: Outcome::TimedOut, .. }) => self.batch_time = self.limits.time,
             Some(suspicion) => {
-                let what = suspicion.message.lines().next().unwrap_or_default();
-                eprintln!(
-                    "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the \
-                     machine was busy",
-                    self.row.id
-                );
+                let mut doubted = self.limits.doubted.lock().unwrap_or_else(PoisonError::into_inner);
+                if doubted.insert(self.row.id.clone()) {
+                    let what = suspicion.message.lines().next().unwrap_or_default();
+                    eprintln!(
+                        "{} failed ({what}) at a job that does not make it fail by itself: one before it may have, or the \
+                         machine was busy. This is said once",
+                        self.row.id
+                    );
+                }
             }
             None => {}
         }
