@@ -10,7 +10,7 @@ use crate::text::cut;
 use crate::verdict::{Discrepancy, Judgement};
 
 /// The most characters of a message that are shown.
-const LONGEST: usize = 600;
+const LONGEST: usize = 240;
 
 /// A tensor: its type, its shape, and its elements if they are few.
 pub(super) fn tensor(tensor: &Tensor) -> String {
@@ -188,11 +188,12 @@ pub(super) fn without_stop(sentence: &str) -> &str {
     sentence.trim_end().trim_end_matches('.')
 }
 
-/// A sentence on what is wrong, as a title. The title names the operator, if there is one.
+/// A sentence on what is wrong, as a title. The title names the operator, if there is one and the sentence names none.
 pub(super) fn title(operator: Option<&Operator>, sentence: &str) -> String {
     let sentence = without_stop(sentence);
+    let names_one = || OPERATORS.iter().any(|operator| sentence.contains(operator.name));
     match operator {
-        Some(operator) if !sentence.contains(operator.name) => format!("{operator}: {}", uncapitalized(sentence)),
+        Some(operator) if !names_one() => format!("{operator}: {}", uncapitalized(sentence)),
         _ => sentence.to_owned(),
     }
 }
@@ -201,10 +202,20 @@ pub(super) fn title(operator: Option<&Operator>, sentence: &str) -> String {
 fn uncapitalized(sentence: &str) -> String {
     let mut characters = sentence.chars();
     match characters.next() {
-        // A name keeps its capital: Flatten, Reshape-1, Shape.
-        Some(first) if !OPERATORS.iter().any(|operator| sentence.starts_with(operator.name)) => {
-            first.to_lowercase().chain(characters).collect()
-        }
-        _ => sentence.to_owned(),
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_names_an_operator_once() {
+        let reshape = OPERATORS.iter().copied().find(|operator| operator.name == "Reshape");
+        assert_eq!(title(reshape, "An axis is not checked."), "Reshape: an axis is not checked");
+        assert_eq!(title(reshape, "An axis of Flatten is not checked."), "An axis of Flatten is not checked");
+        assert_eq!(title(None, "An axis is not checked."), "An axis is not checked");
     }
 }
