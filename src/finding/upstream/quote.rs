@@ -1,10 +1,13 @@
 //! The sentences of the ONNX documents about a case, word for word, and what they mean for it.
 
+use std::ops::RangeInclusive;
+
+use serde::Serialize;
+
 use crate::case::{Declared, Encoding, Generated, Single, Wiring};
 use crate::operator::{AttributeKind, Rule};
 use crate::tensor::ElementType;
 use crate::verdict::{Discrepancy, Mismatch};
-use serde::Serialize;
 
 /// A sentence of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +58,136 @@ const UINT64_DATA: &str =
     "For uint64 and uint32 values When this field is present, the data_type field MUST be UINT32 or UINT64";
 const COPIED: &str = "A dimension could also be 0, in which case the actual dimension value is unchanged (i.e. taken from the \
                       input tensor).";
+const HONORED: &str = "allowzero=1 indicates that if any value in the 'shape' input is set to zero, the zero value is honored, \
+                       similar to NumPy.";
+
+/// A sentence of an operator's document that decides a valid case, where the case has what the sentence is about.
+struct Deciding {
+    operator: &'static str,
+    /// The operator versions whose documents have the sentence.
+    versions: RangeInclusive<u8>,
+    concerns: fn(&Single) -> bool,
+    text: &'static str,
+}
+
+impl Deciding {
+    const fn new(
+        operator: &'static str,
+        versions: RangeInclusive<u8>,
+        concerns: fn(&Single) -> bool,
+        text: &'static str,
+    ) -> Deciding {
+        Deciding { operator, versions, concerns, text }
+    }
+}
+
+const NEWEST: u8 = u8::MAX;
+
+const DECIDING: &[Deciding] = &[
+    Deciding::new(
+        "Shape",
+        15..=NEWEST,
+        |case| !case.attributes.is_empty(),
+        "Note that axes will be clamped to the range [0, r], where r is the rank of the input tensor if they are out-of-range \
+         (after adding r in the case of negative axis).",
+    ),
+    Deciding::new("Reshape", 1..=NEWEST, |case| has_number(case, "shape", is_zero) && !is_allowzero(case), COPIED),
+    Deciding::new("Reshape", 14..=NEWEST, |case| has_number(case, "shape", is_zero) && is_allowzero(case), HONORED),
+    Deciding::new(
+        "Reshape",
+        1..=NEWEST,
+        |case| has_number(case, "shape", is_negative),
+        "In this case, the value is inferred from the size of the tensor and the remaining dimensions.",
+    ),
+    Deciding::new(
+        "Squeeze",
+        1..=NEWEST,
+        |case| case.numbers_of("axes").is_none(),
+        "If `axes` is not provided, all the single dimensions will be removed from the shape.",
+    ),
+    Deciding::new(
+        "Expand",
+        8..=NEWEST,
+        |_| true,
+        "Two corresponding dimensions must have the same value, or one of them is equal to 1.",
+    ),
+    Deciding::new(
+        "ConstantOfShape",
+        9..=NEWEST,
+        |case| case.numbers_of("input").is_some_and(|sizes| sizes.is_empty()),
+        "If empty tensor is given, the output would be a scalar.",
+    ),
+    Deciding::new(
+        "Concat",
+        11..=NEWEST,
+        |_| true,
+        "All input tensors must have the same shape, except for the dimension size of the axis to concatenate on.",
+    ),
+    Deciding::new(
+        "Split",
+        18..=NEWEST,
+        |case| case.attribute("num_outputs").is_some(),
+        "If the tensor is not evenly splittable into `num_outputs`, the last chunk will be smaller.",
+    ),
+    Deciding::new(
+        "Slice",
+        1..=12,
+        |_| true,
+        "If the value passed to start or end is larger than the `n` (the number of elements in this dimension), it represents `n`.",
+    ),
+    Deciding::new(
+        "Slice",
+        10..=12,
+        |case| has_number(case, "steps", is_negative),
+        "If a negative value is passed for step, it represents slicing backward.",
+    ),
+    Deciding::new(
+        "Slice",
+        13..=NEWEST,
+        |_| true,
+        "Then `starts[axes[i]]` is clamped to range `[0, dims[axes[i]]]` for positive stepping, or to range \
+         `[0, dims[axes[i]]-1]` for negative stepping.",
+    ),
+    Deciding::new(
+        "Slice",
+        13..=NEWEST,
+        |_| true,
+        "The clamping for the adjusted `ends[i]` depends on the sign of `steps[i]` and must accommodate copying 0 through \
+         `dims[axes[i]]` elements, so for positive stepping `ends[axes[i]]` is clamped to `[0, dims[axes[i]]]`, while for \
+         negative stepping it is clamped to `[-1, dims[axes[i]]-1]`.",
+    ),
+    Deciding::new(
+        "Gather",
+        11..=NEWEST,
+        |case| has_number(case, "indices", is_negative),
+        "All index values are expected to be within bounds [-s, s-1] along axis of size s.",
+    ),
+];
+
+const fn is_zero(number: i64) -> bool {
+    number == 0
+}
+
+const fn is_negative(number: i64) -> bool {
+    number < 0
+}
+
+/// Whether the attribute or the operand of this name holds such a number.
+fn has_number(case: &Single, name: &str, wanted: fn(i64) -> bool) -> bool {
+    case.numbers_of(name).is_some_and(|numbers| numbers.into_iter().any(wanted))
+}
+
+fn is_allowzero(case: &Single) -> bool {
+    has_number(case, "allowzero", |number| number != 0)
+}
+
+/// The sentences that decide a valid case of one node: on the purpose of its operator, and on what is special about the case.
+fn deciding(case: &Single) -> impl Iterator<Item = &'static str> {
+    let is_of = |row: &&Deciding| {
+        row.operator == case.operator.name && row.versions.contains(&case.since()) && (row.concerns)(case)
+    };
+    [purpose(case)].into_iter().chain(DECIDING.iter().filter(is_of).map(|row| row.text))
+}
 
 /// The sentences that decide a case, and what they mean for it. There is at least one.
 pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>, String) {
@@ -68,7 +201,7 @@ pub(super) fn quotes(generated: &Generated, mismatch: &Mismatch) -> (Vec<Quote>,
     let Some(case) = &alone else { return (vec![], String::new()) };
     let own = |text| Quote::operator(case, text);
     let (mut quotes, remark) = match generated.expectation.rule() {
-        None => (vec![own(purpose(case))], defined(case, mismatch)),
+        None => (deciding(case).map(own).collect::<Vec<_>>(), defined(case, mismatch)),
         Some(rule) => {
             let own_words = quoted(case.operator.words_of(rule, case.since())).map(own);
             let (others, remark) = ruled(case, rule);
@@ -212,11 +345,9 @@ fn ruled(case: &Single, rule: Rule) -> (Vec<Quote>, String) {
             (vec![Quote::operator(case, COPIED)], remark.to_owned())
         }
         Rule::ALLOWZERO_VALUE => {
-            let text = "allowzero=1 indicates that if any value in the 'shape' input is set to zero, the zero value is \
-                        honored, similar to NumPy.";
             let remark = "What a value other than 0 and 1 means is not said, so it may be taken for set or for not set, or \
                           be refused; but not for one thing in one place and for another elsewhere.";
-            (vec![Quote::operator(case, text)], remark.to_owned())
+            (vec![Quote::operator(case, HONORED)], remark.to_owned())
         }
         Rule::MISSING_SHAPE => {
             (vec![Quote::operator(case, purpose(case))], "What no `shape` at all means is not said.".to_owned())
@@ -286,4 +417,28 @@ fn is_in_uint64_data(case: &Single) -> bool {
 
 fn has_dim(case: &Single, wanted: fn(i64) -> bool) -> bool {
     case.data().is_some_and(|data| data.dims.iter().any(|&dim| wanted(dim)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_special_about_a_valid_case_is_quoted() {
+        for (case, words) in [
+            ("Shape@28 start=-3 float[2]", &["clamped to the range [0, r]"][..]),
+            ("Shape@28 float[2]", &[]),
+            ("Reshape@28 float[2,3] int64[2]{0,-1}", &["could also be 0", "is inferred from"]),
+            ("Reshape@28 allowzero=1 float[0] int64[1]{0}", &["allowzero=1 indicates"]),
+            ("Squeeze@28 float[1]", &["If `axes` is not provided"]),
+            ("Squeeze@28 float[1] int64[1]{0}", &[]),
+            ("Slice@10 float[2] int64[1]{1} int64[1]{-5} int64[1]{0} int64[1]{-1}", &["represents `n`", "backward"]),
+            ("Slice@28 float[2] int64[1]{0} int64[1]{5}", &["`starts[axes[i]]` is clamped", "The clamping for"]),
+        ] {
+            let case: Single = case.parse::<crate::case::Case>().unwrap().single().unwrap();
+            let quoted: Vec<_> = deciding(&case).skip(1).collect();
+            assert_eq!(quoted.len(), words.len(), "{quoted:?}");
+            assert!(quoted.iter().zip(words).all(|(text, words)| text.contains(words)), "{quoted:?}");
+        }
+    }
 }
