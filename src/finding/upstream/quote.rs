@@ -145,8 +145,8 @@ const DECIDING: &[Deciding] = &[
         "Slice",
         13..=NEWEST,
         |_| true,
-        "Then `starts[axes[i]]` is clamped to range `[0, dims[axes[i]]]` for positive stepping, or to range \
-         `[0, dims[axes[i]]-1]` for negative stepping.",
+        "All negative values in `starts[i]` and `ends[i]` have `dims[axes[i]]` added to them, where `dims` are the dimensions of \
+         `input`.",
     ),
     Deciding::new(
         "Slice",
@@ -433,7 +433,7 @@ mod tests {
             ("Squeeze@28 float[1]", &["If `axes` is not provided"]),
             ("Squeeze@28 float[1] int64[1]{0}", &[]),
             ("Slice@10 float[2] int64[1]{1} int64[1]{-5} int64[1]{0} int64[1]{-1}", &["represents `n`", "backward"]),
-            ("Slice@28 float[2] int64[1]{0} int64[1]{5}", &["`starts[axes[i]]` is clamped", "The clamping for"]),
+            ("Slice@28 float[2] int64[1]{0} int64[1]{5}", &["added to them", "The clamping for"]),
         ] {
             let case: Single = case.parse::<crate::case::Case>().unwrap().single().unwrap();
             let quoted: Vec<_> = deciding(&case).skip(1).collect();
