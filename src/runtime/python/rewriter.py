@@ -39,7 +39,7 @@ GAPS = (
     *("no supported data type", "Unknown tensor data type", "Unsupported version", "Could not find operator"),
     *("No schema registered for", "Field 'shape' of 'type' is required"),
 )
-# What onnxruntime says of a valid model that it cannot run: it has no kernel, or it reads the axes of Pad as int64 when they are int32.
+# What onnxruntime says of a valid model that it cannot run: it has no kernel, or it reads int32 axes of Pad as int64.
 JUDGE_GAPS = ("NOT_IMPLEMENTED", "ParseData type mismatch for tensor")
 
 
