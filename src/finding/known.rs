@@ -461,30 +461,33 @@ fn variations(case: &Case) -> Vec<Case> {
     cases.collect()
 }
 
+/// The error of a ledger file that cannot be used.
+fn damaged(path: &str, reason: String) -> LedgerError {
+    LedgerError::Damaged { path: path.to_owned(), reason }
+}
+
 fn parsed(path: &str, text: &str) -> Result<File, LedgerError> {
-    let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
     toml::from_str(text).map_err(|error| match unreadable(text) {
-        Some(id) => damaged(format!("the entry {id}: {error}")),
-        None => damaged(error.to_string()),
+        Some(id) => damaged(path, format!("the entry {id}: {error}")),
+        None => damaged(path, error.to_string()),
     })
 }
 
 /// The causes of a file, each with variants whose cases have all features that are written.
 fn read(path: &str, text: &str) -> Result<File, LedgerError> {
-    let damaged = |reason: String| LedgerError::Damaged { path: path.to_owned(), reason };
     let file = parsed(path, text)?;
     for cause in &file.causes {
         if cause.variants.is_empty() {
-            return Err(damaged(format!("the cause {} has no variant", cause.id)));
+            return Err(damaged(path, format!("the cause {} has no variant", cause.id)));
         }
         for variant in &cause.variants {
             let id = &variant.id;
-            variant.case.parse::<Case>().map_err(|error| damaged(format!("the case of {id}: {error}")))?;
+            variant.case.parse::<Case>().map_err(|error| damaged(path, format!("the case of {id}: {error}")))?;
             // Without a feature that is written, the variant would explain more.
             let read = variant.own_features().to_string();
             let is_missing = |word: &&String| !word.is_empty() && !read.split(' ').any(|other| other == **word);
             if let Some(word) = variant.signature.features.iter().find(is_missing) {
-                return Err(damaged(format!("the signature of {id} has `{word}`, which its case does not have")));
+                return Err(damaged(path, format!("the signature of {id} has `{word}`, which its case does not have")));
             }
         }
     }
