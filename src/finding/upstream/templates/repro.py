@@ -47,7 +47,8 @@ EXPECTED = {{ expected|python }}
 VERSION = f"onnxruntime {onnxruntime.__version__}"
 {% elif package == "openvino" %}
 VERSION = f"OpenVINO {openvino.__version__}"
-SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "EXECUTION_MODE_HINT": "ACCURACY"}
+# As in onnx-crosscheck: how many threads there are decides which of its code runs.
+SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
 {% else %}
 VERSION = f"onnx.reference {onnx.__version__}"
 {% endif %}
