@@ -18,7 +18,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let case = read_case(&arguments.case)?;
     let rows = arguments.runtimes.select()?;
-    let ledger = Ledger::load()?;
+    let ledger = Ledger::load_for(&rows)?;
     let mut probe = Probe::new(arguments.runtimes.open(&rows)?);
     let mismatches = probe.mismatches(&case);
     anyhow::ensure!(!mismatches.is_empty(), "{case} shows no mismatch on these runtimes");

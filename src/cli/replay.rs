@@ -104,11 +104,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         anyhow::ensure!(!found.is_empty(), "{}: there is no {} here or below", folder.display(), test_data::MODEL);
         folders.extend(found);
     }
-    let ledger = Ledger::load()?;
+    let rows = arguments.runtimes.select()?;
+    let ledger = Ledger::load_for(&rows)?;
     let terms = Terms { ledger: &ledger, relative: arguments.rtol, absolute: arguments.atol };
     let known_failures = arguments.known_failures.as_deref().map(KnownFailures::read);
     let mut known_failures = known_failures.transpose()?.unwrap_or_default();
-    let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
+    let mut runtimes = arguments.runtimes.open(&rows)?;
     let stop = stop_on_signals()?;
     let mut out = io::stdout().lock();
     let mut summary = Summary::default();

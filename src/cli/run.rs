@@ -31,9 +31,10 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let ledger = Ledger::load()?;
+    let rows = arguments.runtimes.select()?;
+    let ledger = Ledger::load_for(&rows)?;
     if arguments.case == "-" {
-        let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
+        let mut runtimes = arguments.runtimes.open(&rows)?;
         let (worst, has_bad_lines) = run_lines(io::stdin().lock(), &mut runtimes, &ledger, io::stdout().lock())?;
         return Ok(if has_bad_lines { Ending::BadInput } else { arguments.failure.ending(worst) });
     }
@@ -50,7 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
             );
         }
     };
-    let mut runtimes = arguments.runtimes.open(&arguments.runtimes.select()?)?;
+    let mut runtimes = arguments.runtimes.open(&rows)?;
     let report = Report::new(&case, &mut runtimes, &ledger);
     let mut out = io::stdout().lock();
     match arguments.format {

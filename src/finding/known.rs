@@ -19,7 +19,7 @@ use crate::campaign::{Quarantine, Trigger, broken_rule};
 use crate::case::{Case, Features, complications};
 use crate::files::{read_text, sha256, write_whole};
 use crate::operator::ANY;
-use crate::runtime::{OpenError, RuntimeId, by_number, kinds};
+use crate::runtime::{Kind, OpenError, Row, RuntimeId, by_number, kinds};
 use crate::tensor::ElementType;
 use crate::threads::on_threads;
 use crate::verdict::Mismatch;
@@ -156,13 +156,27 @@ impl Ledger {
     /// # Errors
     /// If a file is damaged; the message names file and line.
     pub fn load() -> Result<Ledger, LedgerError> {
+        Ledger::load_without(|_| false)
+    }
+
+    /// The same without the files of runtime kinds that are in no row, which no case of these rows needs.
+    ///
+    /// # Errors
+    /// As [`Ledger::load`].
+    pub fn load_for(rows: &[Row]) -> Result<Ledger, LedgerError> {
+        Ledger::load_without(|kind| rows.iter().all(|row| row.id.name != kind.name))
+    }
+
+    fn load_without(is_left_out: impl Fn(&Kind) -> bool) -> Result<Ledger, LedgerError> {
         let built_in = kinds().filter(|kind| !kind.known.is_empty());
-        let built_in = built_in.map(|kind| (Path::new(FOLDER).join(format!("{}.toml", kind.name)), kind.known));
-        let mut files: BTreeMap<PathBuf, &str> = built_in.collect();
+        let mut files: BTreeMap<PathBuf, &str> = built_in.map(|kind| (path_of(kind.name), kind.known)).collect();
         for entry in fs::read_dir(FOLDER).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|ending| ending == "toml") {
                 files.entry(entry.path()).or_default();
             }
+        }
+        for kind in kinds().filter(|kind| is_left_out(kind)) {
+            files.remove(&path_of(kind.name));
         }
         let mut ledger = Ledger::default();
         for (path, built_in) in files {
@@ -761,10 +775,12 @@ impl Known<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::model::Job;
     use crate::operator::NEWEST_OPSET;
-    use crate::runtime::{Execution, Gap, Outcome, planted};
+    use crate::runtime::{Execution, Gap, Outcome, planted, select};
 
     #[test]
     fn data_of_another_type_has_elements_of_that_type() {
@@ -774,6 +790,16 @@ mod tests {
         for case in varied {
             assert_eq!(case.to_string().parse().as_ref(), Ok(&case), "{case}");
         }
+    }
+
+    #[test]
+    fn what_is_loaded_for_rows_has_all_causes_of_their_runtimes() {
+        let rows = select(Some("in-house,tract,onnx-reference")).unwrap();
+        let ids: Vec<RuntimeId> = rows.iter().map(|row| row.id.clone()).collect();
+        let (all, own) = (Ledger::load().unwrap(), Ledger::load_for(&rows).unwrap());
+        assert!(all.concerning(&ids).eq(own.concerning(&ids)));
+        let names: BTreeSet<&str> = own.causes.iter().map(Cause::runtime_name).collect();
+        assert_eq!(names, BTreeSet::from(["onnx-reference", "tract"]));
     }
 
     #[test]
