@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::conclusion::{self, Results, rate, unsupported};
@@ -13,7 +14,7 @@ use crate::campaign::{
     Source, Statistics, Stream,
 };
 use crate::case::{Generator, Nodes};
-use crate::finding::{Finding, Ledger, Probe, Triage};
+use crate::finding::{Finding, Ledger, Probe, Record, Triage};
 use crate::operator::{OPERATORS, Operator, UnknownOperator};
 use crate::runtime::{Row, RuntimeId, Stop};
 
@@ -191,10 +192,12 @@ pub(super) fn conduct(plan: &Planned, common: &Common, ledger: &Ledger, opened: 
     let cases = (plan.described.clone(), plan.shard);
     let owners = owners.into_iter().map(|known| known.variant.id.clone()).collect();
     let header = Header::new(cases, ids.clone(), ledger.checksum(), owners, common.ignore_known);
+    let record = Record::open(&conclusion.output, opened.saved().is_some())
+        .with_context(|| format!("the record of minimized cases in {}", conclusion.output.display()))?;
     let mut checkpoint = opened.start(header.clone(), plan.limits)?;
     let to_ignore = if common.ignore_known { &[][..] } else { &known };
     let open_rows = |rows: &[Row], stop: &Stop| conclusion.runtimes.open_until(rows, &limits, stop);
-    let triage = Triage::new(&rows, to_ignore, threads, limits.time, &open_rows);
+    let triage = Triage::new(&rows, to_ignore, threads, limits.time, &open_rows).recorded(record);
     let options = Options {
         source: &Sharded { source: plan.source, shard: plan.shard },
         from: plan.from,

@@ -1,6 +1,7 @@
 //! Planted faults: each must be distinguished from the others, minimized to the end, and saved.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -194,6 +195,34 @@ fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
     let found = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap();
     assert_eq!(found.findings.iter().map(|finding| finding.trigger.clone()).collect::<Vec<_>>(), issues);
     assert_eq!(opened.load(Ordering::Relaxed), 1, "the end needs no runtime");
+}
+
+#[test]
+fn a_resumed_campaign_does_not_minimize_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let statistics = run(&FIVE, &[]);
+    let issues: Vec<Trigger> = triaged(&statistics, &FIVE, &[]).into_iter().map(|finding| finding.trigger).collect();
+    let opened = AtomicUsize::new(0);
+    let open = |_: &[Row], _: &Stop| {
+        opened.fetch_add(1, Ordering::Relaxed);
+        with_faults(&FIVE)
+    };
+    let finish = |resumes| {
+        let record = Record::open(folder.path(), resumes).unwrap();
+        let triage = Triage::new(&[], &issues, 1, Duration::from_secs(10), &open).recorded(record);
+        let found = triage.finish(&statistics.groups, &Stop::default(), &|_, _| {}).unwrap().findings;
+        let found: Vec<String> = found.iter().map(|finding| format!("{finding:?}")).collect();
+        (found, opened.swap(0, Ordering::Relaxed))
+    };
+    let (first, _) = finish(false);
+    assert_eq!(finish(true), (first.clone(), 0), "all is in the record");
+    // A kill in the middle of a line.
+    let path = folder.path().join("minimized.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &text[..text.len() - 20]).unwrap();
+    assert_eq!(finish(true), (first.clone(), 1), "one case is minimized again");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text, "and is recorded again");
+    assert_eq!(finish(false), (first, 1), "another campaign begins with an empty record");
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::alike::core;
 use super::sorter::{Sorted, Sorter};
-use super::{Core, Extent, Finding, Minimized, Probe, minimize, pass_of};
+use super::{Core, Extent, Finding, Minimized, Probe, Record, minimize, pass_of};
 use crate::campaign::{Group, Groups, Trigger};
 use crate::case::Features;
 use crate::runtime::{OpenError, Row, Runtime, Stop};
@@ -62,6 +62,8 @@ struct Notes {
     time: Duration,
     /// The longest time that a group took.
     longest: Duration,
+    /// Where minimized cases are kept for a resumed campaign.
+    record: Option<Record>,
 }
 
 impl Notes {
@@ -108,6 +110,17 @@ impl<'a> Triage<'a> {
         let offer = Offer { groups: Arc::default(), next: Instant::now(), costly: 0, other: 0 };
         let (notes, offer) = (Mutex::default(), Mutex::new(offer));
         Triage { rows, issues, threads: threads.max(1), limit, open, notes, offer }
+    }
+
+    /// Takes the minimized cases of a record for done, and adds to it what is minimized from now on.
+    #[must_use]
+    pub fn recorded(mut self, mut record: Record) -> Triage<'a> {
+        let notes = self.notes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (mismatch, case, minimized) in record.take() {
+            notes.minimized.entry(mismatch).or_default().insert(case, Some(minimized));
+        }
+        notes.record = Some(record);
+        self
     }
 
     /// Does the work of a campaign, or a part of it, and meanwhile sorts the groups that the work [offers](Triage::offer).
@@ -339,6 +352,9 @@ impl<'a> Triage<'a> {
     fn note(&self, mismatch: &Mismatch, group: &Group, minimized: Option<Minimized>, time: Duration) {
         let mut notes = lock(&self.notes);
         let is_first = !notes.has(mismatch, group);
+        if let (Some(record), Some(minimized)) = (&mut notes.record, &minimized) {
+            record.add(mismatch, group.text(), minimized);
+        }
         if is_first || minimized.is_some() {
             let cases = notes.minimized.entry(mismatch.clone()).or_default();
             cases.insert(group.text().to_owned(), minimized);

@@ -34,10 +34,11 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// The same of a campaign, but for the checkpoint, and for what it cost.
+/// The same of a campaign, but for the checkpoint, the order of minimizing, and what it cost.
 pub fn files_without_cost(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = files(folder);
     assert!(files.remove(Path::new("checkpoint.json")).is_some());
+    files.remove(Path::new("minimized.jsonl"));
     let mut summary = summary(folder);
     assert!(summary.as_object_mut().unwrap().remove("cost").is_some());
     files.insert("summary.json".into(), summary.to_string());
