@@ -208,6 +208,8 @@ fn assert_reports_need_no_term(runtime: &str, reports: &Path) {
         let plain: String = lines.flat_map(|line| line.split('`').step_by(2).chain(["\n"])).collect();
         let used: Vec<&&str> = TERMS.iter().filter(|term| plain.contains(**term)).collect();
         assert!(used.is_empty(), "{}: {used:?}", cause.id);
+        let title = issue.lines().next().unwrap().trim_start_matches("# ");
+        assert!(!issue.lines().skip(1).any(|line| line.contains(title)), "the title is said twice: {issue}");
         for number in 1..cause.variants.len() {
             let also = format!("also/{number}");
             assert!(issue.contains(&format!("| `{also}` | ")), "{issue}");

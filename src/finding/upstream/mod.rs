@@ -149,8 +149,7 @@ impl Report {
         let ids: Vec<RuntimeId> =
             if wrong.is_empty() || needs_all { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
-        let wrong_words = subject.wrong_words(id);
-        let title = words::title(subject.operator(), &wrong_words);
+        let title = words::title(subject.operator(), &subject.wrong_words(id));
         let reproducer = Reproducer {
             title: &title,
             ids: &ids,
@@ -185,7 +184,7 @@ impl Report {
         let context = context! {
             title => title.clone(), expected => expected.clone(), remark,
             quotes => Value::from(Serde(&quotes)), actual => Value::from(Serde(&actual)),
-            what => format!("{} {}", sentence_with_stop(&wrong_words), instead(id, &expected, &actual, mismatch)),
+            what => instead(id, &expected, &actual, mismatch),
             cause => known.as_ref().map(|(cause, _)| cause.explanation.clone()),
             fixed => known.as_ref().and_then(|(_, variant)| fixed(variant)),
             also => Value::from(Serde(&also)),
@@ -402,8 +401,4 @@ fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatc
             format!("For the model below, {name} {version} should give {expected}; instead it {}.", words(&first.did))
         }
     }
-}
-
-fn sentence_with_stop(sentence: &str) -> String {
-    format!("{}.", words::without_stop(sentence))
 }
