@@ -74,6 +74,8 @@ const PHRASES: &[Phrase] = {
         (&["Reshape: allowzero is set, so"], Refused(Reason::Value)),
         (&["Reshape: -1 in target shape", "cannot be inferred"], Refused(Reason::Value)),
         (&["Reshaping", ": invalid"], Refused(Reason::Value)),
+        // The message goes on with the elements of the tensor.
+        (&["MultiBroadcastTo: Broadcasting"], Refused(Reason::Value)),
         (&["Can't translate slice"], Refused(Reason::Value)),
         (&["Invalid slicing range"], Refused(Reason::Value)),
         (&["Invalid range", "for slicing"], Refused(Reason::Value)),
