@@ -37,12 +37,11 @@ impl Trigger {
     }
 
     /// Whether this defect explains a mismatch in a case with these features. It also explains a similar panic or crash of a
-    /// graph that has a node of its operator. The inputs of that node may not be known, because the graph must be refused
-    /// before.
+    /// graph, if only of one node whose output is declared, that has a node of its operator. The inputs of that node may not be
+    /// known, because the graph must be refused before.
     pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
-        let is_failure = mismatch.operator == GRAPH && mismatch.is_failure();
         self.mismatch.is_that_of(mismatch) && self.is_in(features)
-            || is_failure && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
+            || mismatch.is_failure() && mismatch.is_like(&self.mismatch) && features.has_node(self.mismatch.operator)
     }
 
     /// Whether another trigger is this one with more features. Nothing can be removed from a minimized graph, so if a valid

@@ -571,3 +571,23 @@ fn what_goes_wrong_when_a_graph_is_loaded_again_is_found() {
         assert!(mismatch.operator == GRAPH && mismatch.discrepancies[0] == Discrepancy::WrongRank, "{mismatch}");
     }
 }
+
+#[test]
+fn a_hang_of_a_node_explains_that_of_the_node_with_a_declared_output() {
+    let features = |case: &str| Features::of(&case.parse::<Case>().unwrap());
+    let mismatch = |operator, found| Mismatch {
+        discrepancies: vec![found],
+        operator,
+        runtime: "planted".to_owned(),
+        rule: None,
+        reaction: String::new(),
+    };
+    let declared = features("Flatten@28 float[1] :output(static)");
+    let explains = |operator, found| {
+        let known = Trigger::new(mismatch(operator, found), features("Flatten@28 float[1]"));
+        known.explains(&mismatch("Flatten", found), &declared)
+    };
+    assert!(explains("Flatten", Discrepancy::Exhaustion));
+    assert!(!explains("Reshape", Discrepancy::Exhaustion));
+    assert!(!explains("Flatten", Discrepancy::WrongValue), "the declaration may be the cause");
+}
