@@ -175,10 +175,16 @@ fn a_campaign_stops_if_the_sorting_beside_it_panics() {
     assert_eq!(ended.into_inner(), 1, "the work came to its own end");
 }
 
+/// A run with five faults, and their findings as known issues.
+fn run_of_known_faults() -> (Statistics, Vec<Trigger>) {
+    let statistics = run(&FIVE, &[]);
+    let issues = triaged(&statistics, &FIVE, &[]).into_iter().map(|finding| finding.trigger).collect();
+    (statistics, issues)
+}
+
 #[test]
 fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
-    let statistics = run(&FIVE, &[]);
-    let issues: Vec<Trigger> = triaged(&statistics, &FIVE, &[]).into_iter().map(|finding| finding.trigger).collect();
+    let (statistics, issues) = run_of_known_faults();
     let opened = AtomicUsize::new(0);
     let open = |_: &[Row], _: &Stop| {
         opened.fetch_add(1, Ordering::Relaxed);
@@ -200,8 +206,7 @@ fn groups_that_were_sorted_during_a_campaign_are_not_minimized_again() {
 #[test]
 fn a_resumed_campaign_does_not_minimize_again() {
     let folder = tempfile::tempdir().unwrap();
-    let statistics = run(&FIVE, &[]);
-    let issues: Vec<Trigger> = triaged(&statistics, &FIVE, &[]).into_iter().map(|finding| finding.trigger).collect();
+    let (statistics, issues) = run_of_known_faults();
     let opened = AtomicUsize::new(0);
     let open = |_: &[Row], _: &Stop| {
         opened.fetch_add(1, Ordering::Relaxed);

@@ -30,7 +30,7 @@ pub(crate) use in_house::demand;
 pub use outcome::{Class, Declaration, Execution, Gap, NativeType, Outcome, Output, Phrase, Reason, Rewriting, Stage};
 pub use process::Limits;
 pub use provision::{Package, Wheel};
-pub use python::{CHECKER_VERSION, REFERENCE, REFERENCE_VERSION};
+pub use python::{CHECKER_VERSION, REFERENCE, REFERENCE_VERSION, openvino_settings};
 pub use stop::Stop;
 pub use table::{Row, by_number, select};
 

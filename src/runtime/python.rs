@@ -16,6 +16,12 @@ const REWRITER: &str = program!("rewriter.py");
 const BACKEND: &str = program!("backend.py");
 const OPENVINO: &str = program!("openvino.py");
 
+/// The statement of the OpenVINO program that sets up a model. How many threads there are decides which code of OpenVINO runs, so
+/// the program of a report needs it too.
+pub fn openvino_settings() -> &'static str {
+    OPENVINO.lines().find(|line| line.starts_with("SETTINGS = ")).expect("the program sets up a model")
+}
+
 /// The kind of the reference evaluator of the package `onnx`.
 pub const REFERENCE: &str = "onnx-reference";
 

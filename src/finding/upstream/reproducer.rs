@@ -14,7 +14,7 @@ use crate::model::{self, Job, test_data};
 use crate::operator::{Answer, Expectation};
 use crate::runtime::RuntimeId;
 use crate::runtime::provision::ONNXRUNTIME_VERSION;
-use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION};
+use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION, openvino_settings};
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 
@@ -155,7 +155,7 @@ impl Reproducer<'_> {
             "repro.py",
             context! {
                 title => self.title, package, runtime, commands => commands.clone(), models => Value::from(Serde(&models)),
-                levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
+                settings => openvino_settings(), levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
                 apart => self.needs_a_process(), limit => 5, foreign => is_foreign && package == "onnxruntime", before => self.before(),
                 acceptable => self.files(acceptable.len()), expected => self.expected(),
             },
@@ -358,6 +358,24 @@ impl TensorFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_openvino_sets_it_up_as_it_was() {
+        let generated = Generated::given("Flatten@13 float[2]".parse().unwrap());
+        let (name, version) = ("openvino".to_owned(), "2026.4.1".to_owned());
+        let reproducer = Reproducer {
+            title: "A finding",
+            ids: &[RuntimeId { name, version, configuration: String::new() }],
+            discrepancies: &[Discrepancy::WrongValue],
+            generated: &generated,
+            variant: None,
+            output: 0,
+            is_unwritten: false,
+        };
+        let program = reproducer.write().unwrap().files.remove(0).1;
+        assert!(program.lines().any(|line| line == openvino_settings()), "{program}");
+        assert!(openvino_settings().contains("\"INFERENCE_NUM_THREADS\": 1"));
+    }
 
     #[test]
     fn a_program_of_onnxruntime_sets_it_up_as_it_was_and_keeps_its_telemetry_off() {

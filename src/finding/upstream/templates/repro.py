@@ -48,7 +48,7 @@ VERSION = f"onnxruntime {onnxruntime.__version__}"
 {% elif package == "openvino" %}
 VERSION = f"OpenVINO {openvino.__version__}"
 # As in onnx-crosscheck: how many threads there are decides which of its code runs.
-SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
+{{ settings }}
 {% else %}
 VERSION = f"onnx.reference {onnx.__version__}"
 {% endif %}
