@@ -16,8 +16,8 @@ const REWRITER: &str = program!("rewriter.py");
 const BACKEND: &str = program!("backend.py");
 const OPENVINO: &str = program!("openvino.py");
 
-/// The statement of the OpenVINO program that sets up a model. How many threads there are decides which code of OpenVINO runs, so
-/// the program of a report needs it too.
+/// The statement of the program for `openvino` that sets up a model. How many threads there are decides which code of the plugin
+/// runs, so the program of a report needs it too.
 pub fn openvino_settings() -> &'static str {
     OPENVINO.lines().find(|line| line.starts_with("SETTINGS = ")).expect("the program sets up a model")
 }
