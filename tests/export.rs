@@ -55,7 +55,8 @@ fn of_corpus(tensor: &Tensor) -> corpus::Tensor {
     corpus::Tensor { name: String::new(), element_type, dims, elements }
 }
 
-/// The folders of the cases that a runtime does not do right, as the crate sees it.
+/// The folders of the cases that a runtime does not do right, as the crate sees it. Without those that take all of its time or
+/// memory: whether a case that takes about 2 s is one of them depends on the machine.
 fn wrong(cases: &[Case], name: &str) -> BTreeSet<String> {
     let limits = Limits::default().with_program(Path::new(env!("CARGO_BIN_EXE_crosscheck")));
     let mut runtime = runtime::open_apart(&runtime::select(Some(name)).unwrap(), &limits).unwrap().remove(0);
@@ -67,6 +68,7 @@ fn wrong(cases: &[Case], name: &str) -> BTreeSet<String> {
                 Some(outputs.iter().map(|output| of_corpus(&output.tensor)).collect::<Vec<_>>())
             }
             Outcome::Refused { .. } | Outcome::Unsupported(_) | Outcome::Unclassified { .. } => None,
+            Outcome::TimedOut | Outcome::OutOfMemory => return false,
             _ => return true,
         };
         !case.is_right(outputs.as_deref()).unwrap()
@@ -223,8 +225,15 @@ mod wheels {
         let (code, out) = run(&root);
         let said = format!("{} cases, {} known not to be right, 0 FAIL", cases.len(), known.len());
         assert!(code == Some(0) && out.contains(&said), "{out}");
-        let folders: BTreeSet<String> = known.iter().map(|(folder, _)| folder.clone()).collect();
-        assert_eq!(wrong(&cases, "onnxruntime/all"), folders);
+        let listed = |begins: &str| -> BTreeSet<String> {
+            let lines = known.iter().filter(|(_, reaction)| reaction.starts_with(begins));
+            lines.map(|(folder, _)| folder.clone()).collect()
+        };
+        let (exhausted, unwritten) = (listed("takes all"), listed("answers with memory"));
+        let cast = cases.iter().find(|case| case.text == "Cast@26 to=7 saturate=2 int32[1]{5}").unwrap();
+        assert!(unwritten.contains(&cast.folder) && unwritten.len() < 100, "{unwritten:?}");
+        let same_each_time = |folders: BTreeSet<String>| &(&folders - &exhausted) - &unwritten;
+        assert_eq!(same_each_time(wrong(&cases, "onnxruntime/all")), same_each_time(listed("")));
         // One that is no longer known, one that is right, and one that is held to another output.
         let (gone, _) = known.iter().find(|(_, reaction)| reaction == "answers").unwrap();
         let is_right = |case: &&Case| case.folder.starts_with("valid/shape-") && !text.contains(&case.folder);

@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 
 use super::progress::Progress;
 use super::{Ending, PlaceArguments, stop_on_signals, threads};
-use crate::finding::{self, CASES, LEFT_OPEN, MUST_REFUSE, VALID};
+use crate::finding::{self, CASES, LEFT_OPEN, Ledger, MUST_REFUSE, VALID};
 use crate::runtime::{self, select};
 
 /// Write the saved regressions and the catalogue of edge cases as a data set for the tests of a runtime
@@ -42,6 +42,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     // Opened once here, so that provisioning and its errors come before anything else.
     let rows = arguments.expected.as_ref().map(|list| select(Some(list))).transpose()?.unwrap_or_default();
     let ids = runtime::ids(&arguments.place.open(&rows)?);
+    let ledger = Ledger::load_for(&rows)?;
     let saved = arguments.from.join(CASES);
     let regressions = if saved.is_dir() {
         finding::load(&arguments.from)?
@@ -73,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let all = corpus.cases.len();
     let show =
         |done: usize| progress.show(done as u64, Some(all as u64), None, || format!("{done} of {all} cases run"));
-    let failures = corpus.failures(&open, threads(arguments.threads), &stop, &show)?;
+    let failures = corpus.failures(&ledger, &open, threads(arguments.threads), &stop, &show)?;
     progress.finish();
     let Some(failures) = failures else {
         eprintln!("Stopped: what runtimes do not do right is not listed.");

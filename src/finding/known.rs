@@ -214,6 +214,12 @@ impl Ledger {
         self.known().filter(may_be).find(is_it)
     }
 
+    /// The triggers of the variants in which this runtime gives memory that it never wrote, as the ledger says.
+    pub fn unwritten(&self, id: &RuntimeId) -> Vec<Trigger> {
+        let variants = self.known().filter(|Known { variant, .. }| variant.is_unwritten && variant.may_show_on(id));
+        variants.flat_map(|known| known.written_triggers(slice::from_ref(id))).collect()
+    }
+
     /// At most [`MOST_RESEMBLING`] causes with a variant of the same mismatch, whatever its operator and its features. A finding with
     /// this signature may be a variant of one of them. Those of the same operator come first, and those that share most features.
     pub fn resembling(&self, signature: &Signature) -> Vec<&Cause> {
