@@ -9,7 +9,7 @@ mod wheels {
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
-    use super::compiled::compiled;
+    use super::compiled::{TEST, compiled, compiled_tests, passes};
 
     use onnx_crosscheck::runtime::{Kind, Supply, table::named};
 
@@ -25,13 +25,6 @@ mod wheels {
     #[ignore = "wheels: builds the workers"]
     fn every_known_issue_of_a_crate_still_shows_with_its_own_signature() {
         crates().into_iter().for_each(installed::assert_known_issues_show);
-    }
-
-    /// The program of a report to a crate, with what its worker is built with.
-    fn compiled_with_worker(report: &Path, to: &Path, kind: &Kind) -> PathBuf {
-        let manifest = format!("workers/{}-{}/Cargo.toml", kind.name, kind.version);
-        let build = ["build", "--release", "--target-dir", "target/workers", "--manifest-path", &manifest];
-        compiled(report, to, &build)
     }
 
     #[test]
@@ -51,7 +44,17 @@ mod wheels {
             assert!(reports.len() > 20, "{}", reports.len());
             let manifest = fs::read_to_string(reports[0].join("Cargo.toml")).unwrap();
             assert!(manifest.contains(&format!("\"={}\"", kind.version)), "{manifest}");
-            let program = compiled_with_worker(&reports[0], root.path(), kind);
+            // What its worker is built with.
+            let manifest = format!("workers/{}-{}/Cargo.toml", kind.name, kind.version);
+            let build = ["build", "--release", "--target-dir", "target/workers", "--manifest-path", &manifest];
+            let program = compiled(&reports[0], root.path(), &build);
+            let with_tests: Vec<PathBuf> =
+                reports.iter().filter(|folder| folder.join(TEST).is_file()).cloned().collect();
+            assert!(with_tests.len() > 10, "{}", with_tests.len());
+            let tests = compiled_tests(&with_tests, root.path(), &build);
+            for report in &with_tests {
+                assert!(!passes(&tests, report), "{}", report.display());
+            }
             for report in reports {
                 let output = Command::new(&program).current_dir(&report).output().unwrap();
                 let printed = String::from_utf8_lossy(&output.stdout);

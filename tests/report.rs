@@ -77,6 +77,16 @@ fn write_reports(name: &str, to: &[&str], arguments: &[&str], library: Option<&P
         let report = ["report", "--to", runtime, "--output", folder.to_str().unwrap()];
         let (code, out) = crosscheck(&[&report[..], arguments].concat(), library);
         assert_eq!(code, Some(0), "{out}");
+        // What is fixed is reported where it is named.
+        for cause in causes(runtime) {
+            let is_fixed = matches!(cause.state, State::FixedIn(_));
+            assert_eq!(folder.join(&cause.id).is_dir(), !is_fixed, "{}", cause.id);
+            if is_fixed {
+                let report = ["report", cause.id.as_str(), "--to", runtime, "--output", folder.to_str().unwrap()];
+                let (code, out) = crosscheck(&[&report[..], arguments].concat(), library);
+                assert_eq!(code, Some(0), "{out}");
+            }
+        }
     }
     folder
 }
@@ -257,11 +267,11 @@ class InferenceSession:
 "#;
 
 mod slow {
-    use super::compiled::compiled;
+    use super::compiled::{TEST, compiled, compiled_tests, passes};
     use super::*;
 
-    /// The program of a report to tract, with the tract that this test is linked with.
-    fn compiled_with_tract(report: &Path, to: &Path) -> PathBuf {
+    /// The command that builds the tract that this test is linked with.
+    fn build() -> Vec<String> {
         let executable = std::env::current_exe().unwrap();
         let profile = executable.parent().and_then(Path::parent).unwrap();
         let target = profile.parent().unwrap().to_str().unwrap();
@@ -269,7 +279,27 @@ mod slow {
         if profile.ends_with("release") {
             build.push("--release");
         }
-        compiled(report, to, &build)
+        build.into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    #[ignore = "slow: tests are compiled"]
+    fn the_tests_in_rust_fail_until_tract_is_right() {
+        let root = tempfile::tempdir().unwrap();
+        let build = build();
+        let has_test = |folder: &PathBuf| folder.join(TEST).is_file();
+        let of_ledger: Vec<(&Cause, PathBuf)> = causes("tract")
+            .map(|cause| (cause, reports_to_tract().join(&cause.id)))
+            .filter(|(_, folder)| has_test(folder))
+            .collect();
+        assert!(of_ledger.len() > 80, "{}", of_ledger.len());
+        let folders: Vec<PathBuf> = of_ledger.iter().map(|(_, folder)| folder.clone()).collect();
+        let build: Vec<&str> = build.iter().map(String::as_str).collect();
+        let tests = compiled_tests(&folders, root.path(), &build);
+        for (cause, folder) in of_ledger {
+            let is_fixed = matches!(cause.state, State::FixedIn(_)) && !WRONG_OTHERWISE.contains(&cause.id.as_str());
+            assert_eq!(passes(&tests, &folder), is_fixed, "{}", cause.id);
+        }
     }
 
     #[test]
@@ -278,7 +308,8 @@ mod slow {
         let root = tempfile::tempdir().unwrap();
         let made_up = made_up_reports("tract", &KINDS, &LINES, root.path());
         let of_ledger: Vec<_> = causes("tract").map(|cause| (cause, reports_to_tract().join(&cause.id))).collect();
-        let program = compiled_with_tract(&of_ledger[0].1, root.path());
+        let build = build();
+        let program = compiled(&of_ledger[0].1, root.path(), &build.iter().map(String::as_str).collect::<Vec<_>>());
         let run = |folder: &Path| {
             let output = Command::new(&program).current_dir(folder).output().unwrap();
             (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
@@ -348,8 +379,45 @@ mod wheels {
             // What is fixed is reported to the last release that has it.
             let last = cause.variants[0].last_version.as_str();
             let asked = format!("    pip install {}", packages().join(" ")).replace(ONNXRUNTIME_VERSION, last);
-            assert!(fs::read_to_string(folder.join("repro.py")).unwrap().contains(&asked));
+            assert!(fs::read_to_string(folder.join("issue.md")).unwrap().contains(&asked));
         }
+    }
+
+    /// The headers that the tests in C++ include.
+    const HEADERS: [&str; 4] = [
+        "gtest/gtest.h",
+        "test/providers/provider_test_utils.h",
+        "test/optimizer/graph_transform_test_builder.h",
+        "test/optimizer/graph_transform_test_fixture.h",
+    ];
+
+    #[test]
+    #[ignore = "wheels: the library of onnxruntime"]
+    fn the_tests_in_cpp_compile_with_the_calls_of_onnxruntimes_test_library() {
+        let root = tempfile::tempdir().unwrap();
+        let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/onnxruntime_tests.h");
+        for header in HEADERS {
+            let header = root.path().join(header);
+            fs::create_dir_all(header.parent().unwrap()).unwrap();
+            fs::write(header, format!("#include \"{}\"\n", library.display())).unwrap();
+        }
+        let files = causes("onnxruntime").map(|cause| reports().join(&cause.id).join("issue_test.cc"));
+        let files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+        let texts: Vec<String> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        for form in ["OpTester test(", "TransformerTester("] {
+            let count = texts.iter().filter(|text| text.contains(form)).count();
+            assert!(count > 5, "{form}: {count}");
+        }
+        let (all, program) = (root.path().join("all.cc"), root.path().join("all"));
+        let lines = files.iter().map(|file| format!("#include \"{}\"\n", file.display()));
+        fs::write(&all, lines.chain(["int main() {}\n".to_owned()]).collect::<String>()).unwrap();
+        let mut compiler = Command::new(std::env::var_os("CXX").unwrap_or("c++".into()));
+        compiler.args(["-std=c++20", "-Wall", "-Werror", "-Wno-unused-variable", "-I"]).arg(root.path());
+        let output = compiler.arg(&all).arg("-o").arg(&program).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let output = Command::new(&program).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        assert_eq!(text(&output).lines().filter(|line| *line == "ran").count(), files.len());
     }
 
     #[test]
@@ -413,8 +481,8 @@ mod wheels {
                 assert!(code == Some(1) && printed.starts_with("WRONG: onnxruntime 0.0 gives float32"), "{printed}");
             }
             if name.contains("undeclared") {
-                let script = fs::read_to_string(folder.join("repro.py")).unwrap();
-                assert!(script.contains("get_outputs"));
+                let case = fs::read_to_string(folder.join("case.json")).unwrap();
+                assert!(case.contains("\"check\": \"declared\""), "{case}");
             }
         }
     }
@@ -445,7 +513,7 @@ mod wheels {
         ];
         for (name, folder) in made_up_reports("onnxruntime/all", &[Discrepancy::WrongValue], &lines, root.path()) {
             let (code, printed) = run_python(&interpreter, &folder.join("repro.py"), None);
-            assert!(code == Some(0) && printed.contains("gives INT64 of shape [1]"), "{name}: {printed}");
+            assert!(code == Some(0) && printed.contains("gives int64 of shape [1]"), "{name}: {printed}");
         }
     }
 

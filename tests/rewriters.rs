@@ -46,6 +46,7 @@ fn write(folder: &Path, kind: &str, python: &Path, module: &str) {
 mod wheels {
     use std::process::Command;
 
+    use onnx_crosscheck::runtime::REFERENCE;
     use onnx_crosscheck::runtime::provision::{self, ONNXRUNTIME_VERSION};
     use onnx_crosscheck::runtime::table::named;
     use onnx_crosscheck::runtime::{CHECKER_VERSION, Kind, Supply};
@@ -238,6 +239,7 @@ class Backend(onnx.backend.base.Backend):
         );
         assert!(code == Some(0) || kind.known.is_empty(), "{out}");
         let [interpreter, _] = provision::interpreter(kind.name, kind.version).unwrap();
+        let mut tests = 0;
         for report in fs::read_dir(root.path()).unwrap().flatten() {
             let program = report.path().join("repro.py");
             let issue = fs::read_to_string(report.path().join("issue.md")).unwrap();
@@ -247,7 +249,17 @@ class Backend(onnx.backend.base.Backend):
                 let said = String::from_utf8_lossy(&output.stdout).into_owned();
                 assert!(output.status.code() == Some(1) && said.starts_with("WRONG: "), "{said}: {issue}");
             }
+            let test = report.path().join("test_issue.py");
+            if test.is_file() {
+                let python = python::python(&[&format!("onnx=={}", kind.version), "pytest==9.0.2"]);
+                let output = Command::new(&python).args(["-m", "pytest", "-q"]).arg(&test).output().unwrap();
+                let said = String::from_utf8_lossy(&output.stdout).into_owned();
+                assert!(output.status.code() == Some(1) && said.contains("1 failed"), "{said}");
+                tests += 1;
+            }
         }
+        // ONNX tests its reference evaluator with pytest.
+        assert_eq!(tests > 5, kind.name == REFERENCE, "{}: {tests}", kind.name);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use anyhow::Context;
 use super::{Ending, RuntimeArguments, pass, read_case};
 use crate::campaign::Trigger;
 use crate::case::{Case, Features};
-use crate::finding::upstream::{Report, Subject};
+use crate::files::write_whole;
+use crate::finding::upstream::{OVERVIEW, Report, Subject, overview, priority};
 use crate::finding::{self, Cause, Known, Ledger, Probe, Sorted, Sorter, pass_of};
 use crate::model::Job;
 use crate::runtime::table::State;
@@ -23,7 +24,7 @@ use crate::runtime::{Row, RuntimeId, select};
                         crosscheck report 'Flatten@13 axis=2 float[1]' --to tract\n  crosscheck report --to tract")]
 pub(super) struct Arguments {
     /// The name of a known issue or of a variant of one, a case, or a file that holds a case, such as a saved regression
-    /// [default: every known issue of the runtime]
+    /// [default: every known issue of the runtime that is not fixed]
     #[arg(value_name = "FINDING")]
     finding: Option<String>,
     /// The runtime to report to, such as `onnxruntime` or `tract@0.23.4`; if it is missing or shows nothing wrong, the error
@@ -49,7 +50,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     let id = &at_fault[0].id;
     let known: Vec<Known> = match &arguments.finding {
         None => {
-            let own = ledger.causes.iter().filter(|cause| cause.runtime_name() == id.name && cause.is_defect());
+            let is_open = |cause: &&Cause| cause.is_defect() && !matches!(cause.state, finding::State::FixedIn(_));
+            let own = ledger.causes.iter().filter(|cause| cause.runtime_name() == id.name).filter(is_open);
             own.filter_map(|cause| to_report(cause, id)).collect()
         }
         Some(name) => named(&ledger, name, id).into_iter().collect(),
@@ -80,15 +82,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
         };
         releases.entry(rows[0].id.release()).or_insert((rows, vec![])).1.push(known);
     }
-    for (rows, known) in releases.into_values() {
+    let mut written = vec![];
+    for (rows, mut known) in releases.into_values() {
         let mut probe = arguments.probe(&rows)?;
+        known.sort_by_key(|known| priority(known.variant.mismatch().severity()));
         for known in known {
             match Subject::of_known(known, &ids(&rows), &mut probe) {
-                Ok(subject) => arguments.write(&subject, &ledger, &mut probe)?,
+                Ok(subject) => {
+                    let title = arguments.write(&subject, &ledger, &mut probe)?;
+                    written.push((subject.mismatch.severity(), subject.name, title));
+                }
                 Err(error) if arguments.finding.is_none() => eprintln!("{error}"),
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+    if arguments.finding.is_none() {
+        let path = arguments.output.join(OVERVIEW);
+        write_whole(&path, overview(&id.name, &written).as_bytes()).with_context(|| path.display().to_string())?;
+        println!("{}", path.display());
     }
     Ok(Ending::NothingWrong)
 }
@@ -197,7 +209,8 @@ impl Arguments {
         Ok(Probe::new(self.runtimes.open(&rows)?))
     }
 
-    fn write(&self, subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> anyhow::Result<()> {
+    /// Writes a report, and returns its title.
+    fn write(&self, subject: &Subject, ledger: &Ledger, probe: &mut Probe) -> anyhow::Result<String> {
         let at_fault = select(Some(&subject.ids[0].release()))?;
         let rewritten =
             |job: &Job, stage: &str| pass::rewritten(job, stage, at_fault.first()?, &|rows| self.runtimes.open(rows));
@@ -205,6 +218,6 @@ impl Arguments {
         let folder = self.output.join(&report.name);
         report.write(&folder)?;
         println!("{}\n   {}", folder.display(), report.title);
-        Ok(())
+        Ok(report.title)
     }
 }

@@ -2,10 +2,12 @@
 //! that shows the finding without this project.
 
 mod outside;
+mod overview;
 mod quote;
 mod reproducer;
 mod seen;
 mod template;
+mod unit_test;
 mod words;
 
 use std::fs;
@@ -17,10 +19,12 @@ use minijinja::{Value, context};
 use prost::Message;
 use serde::Serialize;
 
+pub use self::overview::{OVERVIEW, overview, priority};
 use self::quote::{Quote, quotes};
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
 use self::seen::{Sightings, at_widest_opset};
 use self::template::render;
+use self::unit_test::UnitTest;
 use super::{Cause, Known, Ledger, Probe, Variant, is_first_stage};
 use crate::case::{Case, Encoding, Generated};
 use crate::files::{reproduce, write_whole};
@@ -74,6 +78,7 @@ pub struct Report {
     generated: Generated,
     issue: String,
     reproducer: Written,
+    unit_test: Option<UnitTest>,
     variant: Option<Job>,
     also: Vec<Also>,
 }
@@ -151,6 +156,7 @@ impl Report {
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let title = words::title(subject.operator(), &subject.wrong_words(id));
         let reproducer = Reproducer {
+            name,
             title: &title,
             ids: &ids,
             discrepancies: &mismatch.discrepancies,
@@ -159,7 +165,7 @@ impl Report {
             output: wrong.first().map_or(0, |row| row.output(&generated.expectation)),
             is_unwritten: known.as_ref().is_some_and(|(_, variant)| variant.is_unwritten),
         };
-        let reproducer = reproducer.write();
+        let (unit_test, reproducer) = (reproducer.unit_test(), reproducer.write());
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);
         let mut actual: Vec<Actual> = wrong
             .iter()
@@ -205,6 +211,7 @@ impl Report {
             rewritten => rewritten.and_then(|model| model::text::text(&model).ok()),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
             no_reproducer => reproducer.as_ref().err(),
+            test => unit_test.as_ref().map(|test| Value::from(Serde(test))),
             has_outputs => demanded(&generated.expectation).is_some(),
             package => outside::package(&id.name),
             platform => format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -218,6 +225,7 @@ impl Report {
             title,
             job,
             reproducer: reproducer.unwrap_or_default(),
+            unit_test,
             variant: variant_job,
             generated,
             also,
@@ -261,6 +269,9 @@ impl Report {
         }
         for (path, text) in &self.reproducer.files {
             write_whole(&folder.join(path), text.as_bytes())?;
+        }
+        if let Some(UnitTest { file, text, .. }) = &self.unit_test {
+            write_whole(&folder.join(file), text.as_bytes())?;
         }
         write_whole(&folder.join(ISSUE), self.issue.as_bytes())
     }

@@ -1,18 +1,45 @@
 //! Runtimes as people outside know them: a row for each, with the facts that a report needs.
 
+use super::unit_test::Types;
 use crate::runtime::REFERENCE;
 use crate::tensor::ElementType;
 
 /// A kind of program.
 #[derive(Clone, Copy)]
 pub(super) enum Program {
-    /// A script in Python that uses this package.
-    Python(&'static str),
+    /// A script in Python that uses a package.
+    Python(Package),
     /// A script in Python that rewrites a model with a package.
     Rewriter(Rewriter),
     /// A Cargo package that uses crates.
     Crate(Crate),
 }
+
+/// The program for a runtime with a package for Python. It reads the case, so it is the same for each case.
+#[derive(Clone, Copy)]
+pub(super) struct Package {
+    pub name: &'static str,
+    /// The text of `repro.py`: that of the runtime, and the one that all share.
+    pub program: &'static str,
+    /// The setup of a run in a configuration, in terms of the program.
+    pub setup: fn(&str) -> String,
+}
+
+const ONNXRUNTIME: Package = Package {
+    name: "onnxruntime",
+    program: concat!(include_str!("templates/onnxruntime.py"), include_str!("templates/case.py")),
+    setup: level_name,
+};
+const OPENVINO: Package = Package {
+    name: "openvino",
+    program: concat!(include_str!("templates/openvino.py"), include_str!("templates/case.py")),
+    setup: |_| "CPU".to_owned(),
+};
+const ONNX: Package = Package {
+    name: "onnx",
+    program: concat!(include_str!("templates/reference.py"), include_str!("templates/case.py")),
+    setup: |_| "ReferenceEvaluator".to_owned(),
+};
 
 /// The program for a runtime in Rust. It reads the case, so it is the same for each case.
 #[derive(Clone, Copy)]
@@ -53,6 +80,67 @@ const CANDLE: Crate = Crate {
     },
 };
 
+const TRACT_TEST: Form = Form::Rust {
+    template: "tract_test.rs",
+    types: |element_type| {
+        use ElementType::*;
+        Some(match element_type {
+            Float => "f32",
+            Double => "f64",
+            Bool => "bool",
+            Int8 => "i8",
+            Int16 => "i16",
+            Int32 => "i32",
+            Int64 => "i64",
+            Uint8 => "u8",
+            Uint16 => "u16",
+            Uint32 => "u32",
+            Uint64 => "u64",
+            _ => return None,
+        })
+    },
+};
+const RTEN_TEST: Form = Form::Rust {
+    template: "rten_test.rs",
+    types: |element_type| {
+        use ElementType::*;
+        Some(match element_type {
+            Float => "f32",
+            Int32 | Int64 => "i32",
+            Int8 => "i8",
+            Uint8 => "u8",
+            _ => return None,
+        })
+    },
+};
+const CANDLE_TEST: Form = Form::Rust {
+    template: "candle_test.rs",
+    types: |element_type| {
+        use ElementType::*;
+        Some(match element_type {
+            Float => "f32",
+            Double => "f64",
+            Int64 => "i64",
+            Uint8 => "u8",
+            Uint32 => "u32",
+            _ => return None,
+        })
+    },
+};
+
+/// The form of a test in a project.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// onnxruntime's tests of kernels and of passes.
+    Cpp,
+    Rust {
+        template: &'static str,
+        types: Types,
+    },
+    /// A function for pytest.
+    Python,
+}
+
 /// A package that rewrites models.
 #[derive(Clone, Copy)]
 pub(super) struct Rewriter {
@@ -73,6 +161,8 @@ struct Outside {
     setup: fn(&str) -> String,
     /// The kind of program that shows a finding.
     program: Option<Program>,
+    /// The form of its tests, if a report has one.
+    test: Option<Form>,
 }
 
 const RUNTIMES: [Outside; 12] = [
@@ -82,6 +172,7 @@ const RUNTIMES: [Outside; 12] = [
         package: "",
         setup: plain,
         program: None,
+        test: None,
     },
     Outside {
         name: "onnxruntime",
@@ -91,7 +182,8 @@ const RUNTIMES: [Outside; 12] = [
             Some((level, provider)) => format!("`{}`, {provider} execution provider", level_name(level)),
             None => format!("`{}`", level_name(configuration)),
         },
-        program: Some(Program::Python("onnxruntime")),
+        program: Some(Program::Python(ONNXRUNTIME)),
+        test: Some(Form::Cpp),
     },
     Outside {
         name: "tract",
@@ -104,20 +196,23 @@ const RUNTIMES: [Outside; 12] = [
             other => plain(other),
         },
         program: Some(Program::Crate(TRACT)),
+        test: Some(TRACT_TEST),
     },
     Outside {
         name: REFERENCE,
         public_name: "onnx.reference",
         package: " (of the package `onnx` of that version)",
         setup: plain,
-        program: Some(Program::Python("onnx")),
+        program: Some(Program::Python(ONNX)),
+        test: Some(Form::Python),
     },
     Outside {
         name: "openvino",
         public_name: "OpenVINO",
         package: " (the package of PyPI)",
         setup: |_| "the plugin for the CPU, with the precision hint `f32`".to_owned(),
-        program: Some(Program::Python("openvino")),
+        program: Some(Program::Python(OPENVINO)),
+        test: None,
     },
     Outside {
         name: "rten",
@@ -128,6 +223,7 @@ const RUNTIMES: [Outside; 12] = [
             _ => "`ModelOptions::with_all_ops()`".to_owned(),
         },
         program: Some(Program::Crate(RTEN)),
+        test: Some(RTEN_TEST),
     },
     Outside {
         name: "candle-onnx",
@@ -135,6 +231,7 @@ const RUNTIMES: [Outside; 12] = [
         package: " (the crate)",
         setup: |_| "`simple_eval`".to_owned(),
         program: Some(Program::Crate(CANDLE)),
+        test: Some(CANDLE_TEST),
     },
     rewriter(
         "onnxoptimizer",
@@ -173,7 +270,7 @@ const RUNTIMES: [Outside; 12] = [
 
 const fn rewriter(name: &'static str, public_name: &'static str, rewriter: Rewriter) -> Outside {
     let program = Some(Program::Rewriter(rewriter));
-    Outside { name, public_name, package: " (the package of PyPI)", setup: run_on_onnxruntime, program }
+    Outside { name, public_name, package: " (the package of PyPI)", setup: run_on_onnxruntime, program, test: None }
 }
 
 fn run_on_onnxruntime(_: &str) -> String {
@@ -202,6 +299,11 @@ pub(super) fn setup(name: &str, configuration: &str) -> String {
 /// The kind of program that shows a finding on a runtime, if there is one.
 pub(super) fn program(name: &str) -> Option<Program> {
     of(name)?.program
+}
+
+/// The form of the tests of a runtime, if a report has one.
+pub(super) fn form(name: &str) -> Option<Form> {
+    of(name)?.test
 }
 
 fn plain(configuration: &str) -> String {

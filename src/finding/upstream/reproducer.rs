@@ -5,8 +5,9 @@ use std::sync::Arc;
 use minijinja::value::Serde;
 use minijinja::{Value, context};
 use serde::Serialize;
+use serde_json::json;
 
-use super::outside::{CASE, Crate, Program, Rewriter};
+use super::outside::{CASE, Crate, Package, Program, Rewriter};
 use super::template::render;
 use super::{outside, words};
 use crate::case::{Case, Generated};
@@ -14,7 +15,7 @@ use crate::model::{self, Job, test_data};
 use crate::operator::{Answer, Expectation};
 use crate::runtime::RuntimeId;
 use crate::runtime::provision::ONNXRUNTIME_VERSION;
-use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION, openvino_settings};
+use crate::runtime::{CHECKER_VERSION, REFERENCE_VERSION};
 use crate::tensor::{ElementType, Elements, Tensor};
 use crate::verdict::{Discrepancy, Severity};
 
@@ -25,6 +26,8 @@ const VARIANT_MODEL: &str = "variant/model.onnx";
 /// The parts of a reproducer.
 #[derive(Debug)]
 pub(super) struct Reproducer<'a> {
+    /// The name of the finding.
+    pub name: &'a str,
     pub title: &'a str,
     /// The configurations that are wrong, of one release.
     pub ids: &'a [RuntimeId],
@@ -52,7 +55,7 @@ pub(super) struct Written {
 /// The check that a program makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Check {
+pub(super) enum Check {
     /// Compares an outcome with the acceptable ones.
     Answer,
     /// Compares several outcomes with each other.
@@ -98,7 +101,7 @@ impl Reproducer<'_> {
         self.ids.first().map_or("", |id| &id.version)
     }
 
-    fn check(&self) -> Check {
+    pub(super) fn check(&self) -> Check {
         match self.discrepancies.first() {
             Some(first) if first.severity() == Severity::Disagrees => Check::Same,
             Some(Discrepancy::Undeclared) => Check::Declared,
@@ -136,33 +139,36 @@ impl Reproducer<'_> {
         [first].into_iter().chain(second).collect()
     }
 
-    fn python(&self, package: &str) -> Result<Written, String> {
+    fn python(&self, Package { name: package, program, setup }: Package) -> Result<Written, String> {
         let onnx = format!("onnx=={REFERENCE_VERSION}");
         let packages = match package {
             "onnx" => onnx,
             _ => format!("{package}=={} {onnx}", self.version()),
         };
-        let models = self.models();
         let (acceptable, error_is_right) = self.acceptable();
-        let levels: Vec<String> = self.ids.iter().map(|id| outside::level_name(&id.configuration)).collect();
         let is_foreign = self.is_foreign(&acceptable);
         if is_foreign && package == "openvino" {
             return Err("There is no program: numpy has no type for the elements of a tensor.".to_owned());
         }
-        let runtime = self.ids.first().map_or("", |id| outside::public_name(&id.name));
-        let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
-        let text = render(
-            "repro.py",
-            context! {
-                title => self.title, package, runtime, commands => commands.clone(), models => Value::from(Serde(&models)),
-                settings => openvino_settings(), levels, output => self.output, check => Value::from(Serde(self.check())), error_is_right,
-                apart => self.needs_a_process(), limit => 5, foreign => is_foreign && package == "onnxruntime", before => self.before(),
-                acceptable => self.files(acceptable.len()), expected => self.expected(),
-            },
-        );
+        let mut setups: Vec<String> = self.ids.iter().map(|id| setup(&id.configuration)).collect();
+        setups.dedup();
+        let case = json!({
+            "expected": self.expected(),
+            "check": self.check(),
+            "models": self.models(),
+            "setups": setups,
+            "output": self.output,
+            "acceptable": self.files(acceptable.len()),
+            "error_is_right": error_is_right,
+            "before": self.before(),
+            "apart": self.needs_a_process(),
+            "foreign": is_foreign,
+        });
+        let case = serde_json::to_string_pretty(&case).map_err(|error| error.to_string())?;
         let in_files = !self.is_defined() && self.check() == Check::Answer;
         let acceptable = acceptable.into_iter().filter(|_| in_files).cloned().collect();
-        Ok(Written { files: vec![("repro.py", text)], commands, acceptable })
+        let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
+        Ok(Written { files: vec![("repro.py", program.to_owned()), ("case.json", case + "\n")], commands, acceptable })
     }
 
     /// The folders with the inputs of the runs before the one that is checked.
@@ -250,7 +256,8 @@ impl Reproducer<'_> {
         };
         let dependencies: Vec<String> = dependencies.iter().map(dependency).collect();
         let json = serde_json::to_string(&file).map_err(|error| error.to_string())?;
-        let manifest = render("Cargo.toml", context! { title => self.title, dependencies });
+        let manifest =
+            render("Cargo.toml", context! { title => self.title, dependencies, test => self.unit_test().is_some() });
         Ok(Written {
             files: vec![
                 ("Cargo.toml", manifest),
@@ -358,12 +365,14 @@ impl TensorFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::openvino_settings;
 
     #[test]
     fn a_program_of_openvino_sets_it_up_as_it_was() {
         let generated = Generated::given("Flatten@13 float[2]".parse().unwrap());
         let (name, version) = ("openvino".to_owned(), "2026.4.1".to_owned());
         let reproducer = Reproducer {
+            name: "openvino-flatten",
             title: "A finding",
             ids: &[RuntimeId { name, version, configuration: String::new() }],
             discrepancies: &[Discrepancy::WrongValue],
@@ -385,20 +394,30 @@ mod tests {
             let ids = [RuntimeId { name, version, configuration: configuration.to_owned() }];
             let discrepancies = [Discrepancy::WrongValue];
             let (title, generated, variant) = ("A finding", &generated, None);
-            Reproducer { title, ids: &ids, discrepancies: &discrepancies, generated, variant, output: 0, is_unwritten }
-                .write()
+            Reproducer {
+                name: "onnxruntime-flatten",
+                title,
+                ids: &ids,
+                discrepancies: &discrepancies,
+                generated,
+                variant,
+                output: 0,
+                is_unwritten,
+            }
+            .write()
         };
         let program = written("all", false).unwrap().files.remove(0).1;
-        assert!(program.contains("ORT_ENABLE_ALL"), "{program}");
+        let case = written("all", false).unwrap().files.remove(1).1;
+        assert!(case.contains("\"ORT_ENABLE_ALL\""), "{case}");
         let [off, loaded] =
             ["os.environ[\"ORT_DISABLE_TELEMETRY\"] = \"1\"", "\nimport onnxruntime"].map(|text| program.find(text));
         assert!(off.is_some() && off < loaded, "{program}");
         assert!(
             written("all+CUDA(device_id=0)", false).unwrap_err().contains("no execution provider CUDA(device_id=0)")
         );
-        let apart = [false, true].map(|is_unwritten| written("all", is_unwritten).unwrap().files.remove(0).1);
+        let apart = [false, true].map(|is_unwritten| written("all", is_unwritten).unwrap().files.remove(1).1);
         assert_eq!(
-            apart.map(|program| program.contains("def apart")),
+            apart.map(|case| case.contains("\"apart\": true")),
             [false, true],
             "memory of others may end the process"
         );

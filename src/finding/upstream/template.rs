@@ -3,13 +3,16 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const TEMPLATES: [(&str, &str); 5] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("issue.md", include_str!("templates/issue.md")),
-    ("repro.py", include_str!("templates/repro.py")),
     ("rewrite.py", include_str!("templates/rewrite.py")),
-    // The end of both scripts.
-    ("end.py", include_str!("templates/end.py")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
+    ("op_test.cc", include_str!("templates/op_test.cc")),
+    ("graph_test.cc", include_str!("templates/graph_test.cc")),
+    ("tract_test.rs", include_str!("templates/tract_test.rs")),
+    ("rten_test.rs", include_str!("templates/rten_test.rs")),
+    ("candle_test.rs", include_str!("templates/candle_test.rs")),
+    ("test_issue.py", include_str!("templates/test_issue.py")),
 ];
 
 /// A template, filled in.
@@ -32,7 +35,7 @@ pub(super) fn render(name: &str, context: Value) -> String {
     let text = template.render(context).unwrap_or_else(|error| panic!("{name}: {error:#}"));
     // Parts that are left out leave their empty lines behind.
     let mut plain = String::with_capacity(text.len());
-    let most = if ["repro.py", "rewrite.py"].contains(&name) { 2 } else { 1 };
+    let most = if text.starts_with("\"\"\"") { 2 } else { 1 };
     let mut empty = 0;
     for line in text.lines() {
         empty = if line.trim().is_empty() { empty + 1 } else { 0 };
