@@ -40,7 +40,8 @@ mod wheels {
             let to = ["report", "--to", name, "--runtimes", &rows, "--output", folder.to_str().unwrap()];
             let (code, out) = program::crosscheck(here, &to);
             assert_eq!(code, Some(0), "{out}");
-            let reports: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+            let reports: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
             assert!(reports.len() > 20, "{}", reports.len());
             let manifest = fs::read_to_string(reports[0].join("Cargo.toml")).unwrap();
             assert!(manifest.contains(&format!("\"={}\"", kind.version)), "{manifest}");

@@ -1,6 +1,7 @@
 //! `crosscheck report`: findings as their upstream maintainers receive them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -99,6 +100,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
     }
     if arguments.finding.is_none() {
         let path = arguments.output.join(OVERVIEW);
+        fs::create_dir_all(&arguments.output).with_context(|| arguments.output.display().to_string())?;
         write_whole(&path, overview(&id.name, &written).as_bytes()).with_context(|| path.display().to_string())?;
         println!("{}", path.display());
     }

@@ -293,7 +293,7 @@ const NUMPY: Types = |element_type| {
     Some(match element_type {
         Float => "float32",
         Double => "float64",
-        String => "object",
+        String => "object_",
         Bool => "bool_",
         Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64 => element_type.name(),
         _ => return None,
