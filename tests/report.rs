@@ -320,6 +320,8 @@ mod slow {
             let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
             let last = &cause.variants[0].last_version;
             assert!(manifest.contains(&format!("tract-onnx = {{ version = \"={last}\"")), "{manifest}");
+            let issue = fs::read_to_string(folder.join("issue.md")).unwrap();
+            assert!(issue.contains(" The first build takes four minutes on two cores."), "{issue}");
         }
         // Of a model that tract does right, the program says so whatever it was written for.
         for (name, folder) in made_up {

@@ -210,6 +210,7 @@ impl Report {
             pass => subject.pass.as_deref().map(|pass| which_pass(&id.name, pass)),
             rewritten => rewritten.and_then(|model| model::text::text(&model).ok()),
             commands => reproducer.as_ref().map(|written| written.commands.clone()).unwrap_or_default(),
+            builds => reproducer.as_ref().map_or("", |written| written.builds),
             no_reproducer => reproducer.as_ref().err(),
             test => unit_test.as_ref().map(|test| Value::from(Serde(test))),
             has_outputs => demanded(&generated.expectation).is_some(),

@@ -48,6 +48,8 @@ pub(super) struct Crate {
     pub dependencies: &'static [(&'static str, &'static str)],
     /// The text of `src/main.rs`.
     pub main: &'static str,
+    /// The time that the first build takes on two cores, in words.
+    pub builds: &'static str,
     /// The element types of tensors that it can be fed.
     pub fed: &'static [ElementType],
 }
@@ -58,6 +60,7 @@ pub(super) const CASE: &str = include_str!("templates/case.rs");
 const TRACT: Crate = Crate {
     dependencies: &[("tract-onnx", "default-features = false")],
     main: include_str!("templates/tract.rs"),
+    builds: "four minutes",
     fed: {
         use ElementType::*;
         &[Float16, Float, Double, Bool, String, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64]
@@ -66,6 +69,7 @@ const TRACT: Crate = Crate {
 const RTEN: Crate = Crate {
     dependencies: &[("rten", "default-features = false, features = [\"onnx_format\"]"), ("rten-tensor", "")],
     main: include_str!("templates/rten.rs"),
+    builds: "a minute",
     fed: {
         use ElementType::*;
         &[Float, Double, Bool, Int8, Int32, Int64, Uint8]
@@ -74,6 +78,7 @@ const RTEN: Crate = Crate {
 const CANDLE: Crate = Crate {
     dependencies: &[("candle-core", ""), ("candle-onnx", "")],
     main: include_str!("templates/candle-onnx.rs"),
+    builds: "two minutes",
     fed: {
         use ElementType::*;
         &[Float16, Float, Double, Bool, Int64, Uint8, Uint32]

@@ -48,6 +48,8 @@ pub(super) struct Written {
     pub files: Vec<(&'static str, String)>,
     /// A command for each line.
     pub commands: Vec<String>,
+    /// The time that the first build takes, in words; empty if nothing is built.
+    pub builds: &'static str,
     /// The acceptable outputs, if more than one answer is right; see [`acceptable_file`].
     pub acceptable: Vec<Tensor>,
 }
@@ -168,7 +170,12 @@ impl Reproducer<'_> {
         let in_files = !self.is_defined() && self.check() == Check::Answer;
         let acceptable = acceptable.into_iter().filter(|_| in_files).cloned().collect();
         let commands = vec![format!("pip install {packages}"), "python repro.py".to_owned()];
-        Ok(Written { files: vec![("repro.py", program.to_owned()), ("case.json", case + "\n")], commands, acceptable })
+        Ok(Written {
+            files: vec![("repro.py", program.to_owned()), ("case.json", case + "\n")],
+            commands,
+            builds: "",
+            acceptable,
+        })
     }
 
     /// The folders with the inputs of the runs before the one that is checked.
@@ -201,7 +208,7 @@ impl Reproducer<'_> {
             },
         );
         let acceptable = acceptable.into_iter().filter(|_| !self.is_defined()).cloned().collect();
-        Ok(Written { files: vec![("repro.py", text)], commands, acceptable })
+        Ok(Written { files: vec![("repro.py", text)], commands, builds: "", acceptable })
     }
 
     /// Whether only one answer is right.
@@ -227,7 +234,7 @@ impl Reproducer<'_> {
         tensors.map(Tensor::element_type).any(|element_type| !is_known_to_numpy(element_type))
     }
 
-    fn rust(&self, Crate { dependencies, main, fed }: Crate) -> Result<Written, String> {
+    fn rust(&self, Crate { dependencies, main, builds, fed }: Crate) -> Result<Written, String> {
         if !self.generated.case.before.is_empty() {
             return Err(NO_EARLIER_RUNS.to_owned());
         }
@@ -266,6 +273,7 @@ impl Reproducer<'_> {
                 ("src/case.rs", CASE.to_owned()),
             ],
             commands: vec!["cargo run --release".to_owned()],
+            builds,
             acceptable: vec![],
         })
     }

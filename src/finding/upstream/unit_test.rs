@@ -364,3 +364,76 @@ fn number(tensor: &Tensor, index: usize, element_type: &str) -> Option<String> {
 fn integer_in_cpp(number: i128) -> String {
     if number == i64::MIN.into() { "std::numeric_limits<int64_t>::min()".to_owned() } else { number.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Generated;
+    use crate::runtime::RuntimeId;
+
+    /// The test of a report to a configuration of a runtime.
+    fn test_of(runtime: &str, configuration: &str, case: &str, found: Discrepancy) -> Option<UnitTest> {
+        let (name, version) = (runtime.to_owned(), "1".to_owned());
+        let ids = [RuntimeId { name, version, configuration: configuration.to_owned() }];
+        let generated = Generated::given(case.parse().unwrap());
+        let reproducer = Reproducer {
+            name: &format!("{runtime}-it-is-wrong"),
+            title: "It is wrong",
+            ids: &ids,
+            discrepancies: &[found],
+            generated: &generated,
+            variant: None,
+            output: 0,
+            is_unwritten: false,
+        };
+        reproducer.unit_test()
+    }
+
+    #[test]
+    fn each_language_says_the_elements_to_the_bit() {
+        let text = |runtime: &str, configuration: &str, case: &str| {
+            test_of(runtime, configuration, case, Discrepancy::WrongValue).unwrap().text
+        };
+        let doubles = "Flatten@13 double[4]{-inf,-0.0,5e-324,1.5}";
+        let [cpp, rust, python] = [("onnxruntime", "disabled"), ("tract", "typed"), ("onnx-reference", "")]
+            .map(|(runtime, configuration)| text(runtime, configuration, doubles));
+        assert!(cpp.contains("{4}, {-std::numeric_limits<double>::infinity(), -0.0, 5e-324, 1.5}"), "{cpp}");
+        assert!(rust.contains("<f64>(&[4], &[-f64::INFINITY, -0.0, 5e-324, 1.5])"), "{rust}");
+        assert!(python.contains("[-np.inf, -0.0, 5e-324, 1.5], np.float64).reshape([4])"), "{python}");
+        let integers = "Flatten@13 int64[2]{-9223372036854775808,9223372036854775807}";
+        let cpp = text("onnxruntime", "disabled", integers);
+        assert!(cpp.contains("{std::numeric_limits<int64_t>::min(), 9223372036854775807}"), "{cpp}");
+        let bools = "Flatten@13 bool[2]{0,1}";
+        assert!(text("onnxruntime", "disabled", bools).contains("{false, true}"));
+        assert!(text("onnx-reference", "", bools).contains("[False, True], np.bool_)"));
+        assert!(text("candle-onnx", "", "Flatten@13 float[0]").contains("Vec::<f32>::from([])"));
+    }
+
+    #[test]
+    fn a_test_demands_an_error_of_an_invalid_model() {
+        let invalid = "Flatten@13 axis=3 float[2]";
+        let text = |runtime: &str, configuration: &str| {
+            test_of(runtime, configuration, invalid, Discrepancy::AcceptsInvalid).unwrap().text
+        };
+        assert!(text("onnxruntime", "disabled").contains("kExpectFailure"));
+        assert!(text("tract", "typed").contains("if let Ok(outputs) = outputs()"));
+        assert!(text("onnx-reference", "").contains("with pytest.raises(Exception):"));
+    }
+
+    #[test]
+    fn there_is_no_test_where_none_can_say_what_is_wrong() {
+        let none = |runtime: &str, case: &str, found| {
+            let configuration = if runtime == "tract" { "typed" } else { "disabled" };
+            assert!(test_of(runtime, configuration, case, found).is_none(), "{runtime}: {case}");
+        };
+        none("tract", "Flatten@13 float[2]", Discrepancy::Exhaustion);
+        none("tract", "Flatten@13 float[2]", Discrepancy::ConfigurationsDisagree);
+        none("tract", "Flatten@13 float[1]{nan}", Discrepancy::WrongValue);
+        none("tract", "Flatten@13 float[65]", Discrepancy::WrongValue);
+        none("tract", "Flatten@13 string[1]", Discrepancy::WrongValue);
+        none("rten", "Flatten@13 int64[1]{2147483648}", Discrepancy::WrongValue);
+        none("onnxruntime", "Flatten@13 float[2]:input(symbolic)", Discrepancy::WrongValue);
+        none("onnxruntime", "a=Flatten@13 float[2]; Flatten a", Discrepancy::WrongValue);
+        none("openvino", "Flatten@13 float[2]", Discrepancy::WrongValue);
+    }
+}
