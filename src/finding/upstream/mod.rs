@@ -167,10 +167,15 @@ impl Report {
         };
         let (unit_test, reproducer) = (reproducer.unit_test(), reproducer.write());
         let expected = words::expected(&generated.expectation, &mismatch.discrepancies);
-        let mut actual: Vec<Actual> = wrong
-            .iter()
-            .map(|row| Actual { setup: outside::setup(&row.id.name, &row.id.configuration), did: row.did.clone() })
-            .collect();
+        // Configurations that give the same are one row.
+        let mut actual: Vec<Actual> = vec![];
+        for row in &wrong {
+            let setup = outside::setup(&row.id.name, &row.id.configuration);
+            match actual.iter_mut().find(|other| other.did == row.did) {
+                Some(other) => other.setup = format!("{}; {setup}", other.setup),
+                None => actual.push(Actual { setup, did: row.did.clone() }),
+            }
+        }
         if actual.is_empty() {
             actual.push(Actual { setup: String::new(), did: words::does(&mismatch.discrepancies) });
         }
@@ -271,8 +276,8 @@ impl Report {
         for (path, text) in &self.reproducer.files {
             write_whole(&folder.join(path), text.as_bytes())?;
         }
-        if let Some(UnitTest { file, text, .. }) = &self.unit_test {
-            write_whole(&folder.join(file), text.as_bytes())?;
+        if let Some(UnitTest { file, head, text, .. }) = &self.unit_test {
+            write_whole(&folder.join(file), format!("{head}{text}").as_bytes())?;
         }
         write_whole(&folder.join(ISSUE), self.issue.as_bytes())
     }

@@ -20,6 +20,9 @@ use crate::verdict::Discrepancy;
 pub(super) struct UnitTest {
     /// Its file in the folder of the report.
     pub file: &'static str,
+    /// The comment at the head of the file, which says what is wrong.
+    pub head: String,
+    /// The text after it.
     pub text: String,
     /// The language of the file, as Markdown names it.
     language: &'static str,
@@ -68,7 +71,13 @@ impl Reproducer<'_> {
                     setup => first.configuration.as_str(), output_name => graph.output.get(self.output)?.name.as_deref(),
                 };
                 let text = self.render(template, &self.feeds(types)?, &literals(types)?, more);
-                Some(UnitTest { file: "issue_test.rs", text, language: "rust", place })
+                Some(UnitTest {
+                    file: "issue_test.rs",
+                    head: format!("//! {}\n\n", self.title),
+                    text,
+                    language: "rust",
+                    place,
+                })
             }
             Form::Python => {
                 let model = model::text::text(&self.model().model.decode().ok()?)
@@ -77,7 +86,13 @@ impl Reproducer<'_> {
                 let text = self.render("test_issue.py", &self.feeds(NUMPY)?, &literals(NUMPY)?, context! { model });
                 let place =
                     "For `onnx/test/reference_evaluator_test.py`; `pytest test_issue.py` runs it here.".to_owned();
-                Some(UnitTest { file: "test_issue.py", text, language: "python", place })
+                Some(UnitTest {
+                    file: "test_issue.py",
+                    head: format!("\"\"\"{}\"\"\"\n\n", self.title),
+                    text,
+                    language: "python",
+                    place,
+                })
             }
         }
     }
@@ -88,7 +103,7 @@ impl Reproducer<'_> {
 
     fn render(&self, template: &str, feeds: &[Literal], expected: &[Literal], more: Value) -> String {
         let common = context! {
-            title => self.title, name => self.snake(), camel => self.camel(), output => self.output,
+            name => self.snake(), camel => self.camel(), output => self.output,
             opset => self.generated.case.opset, feeds => Value::from(Serde(feeds)), expected => expected.first().map(|expected| Value::from(Serde(expected))),
         };
         render(template, context! { ..more, ..common })
@@ -149,7 +164,13 @@ impl Reproducer<'_> {
         };
         let operator = case.nodes[0].operator.name;
         let text = self.render(template, &[], &[], context! { operator, lines });
-        Some(UnitTest { file: "issue_test.cc", text, language: "cpp", place: place.to_owned() })
+        Some(UnitTest {
+            file: "issue_test.cc",
+            head: format!("// {}\n\n", self.title),
+            text,
+            language: "cpp",
+            place: place.to_owned(),
+        })
     }
 
     /// The sources of the case, as graph inputs of a fixed shape and initializers.

@@ -1,7 +1,3 @@
-//! {{ title }}
-//!
-//! `model.onnx` stands in the folder of the package.
-
 use std::collections::HashMap;
 use std::error::Error;
 

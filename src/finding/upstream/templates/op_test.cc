@@ -1,5 +1,3 @@
-// {{ title }}
-
 #include <limits>
 #include <string>
 #include <vector>

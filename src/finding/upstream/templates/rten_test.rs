@@ -1,7 +1,3 @@
-//! {{ title }}
-//!
-//! `model.onnx` stands beside this file.
-
 use std::error::Error;
 
 {% if setup == "plain" %}

@@ -1,5 +1,3 @@
-"""{{ title }}"""
-
 import numpy as np
 import onnx
 {% if not expected %}

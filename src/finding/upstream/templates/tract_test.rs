@@ -1,7 +1,3 @@
-//! {{ title }}
-//!
-//! `model.onnx` stands beside this file.
-
 use tract_onnx::prelude::*;
 
 fn outputs() -> TractResult<TVec<TValue>> {
