@@ -364,8 +364,10 @@ fn since(known: &Variant, ledger: &Ledger) -> String {
         ledger.known().map(|other| other.variant).filter(|other| other.runtime_name() == known.runtime_name());
     let oldest = of_runtime.map(|other| &other.first_version).min_by_key(|version| by_number(version));
     let oldest = oldest.unwrap_or(&known.first_version);
-    let (name, first, last) = (known.runtime_name(), &known.first_version, &known.last_version);
-    if first == oldest {
+    let (name, first, last) = (outside::public_name(known.runtime_name()), &known.first_version, &known.last_version);
+    if first == oldest && first == last {
+        format!("**First bad release:** {name} {first}; no older one was tried.")
+    } else if first == oldest {
         format!("**First bad release:** {name} {first}, the oldest that was tried, has it already; {last} has it too.")
     } else if first == last {
         format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on.")
@@ -394,7 +396,7 @@ fn fixed(known: &Variant) -> Option<String> {
     is_old.then(|| {
         format!(
             "**{} {usual} no longer does this**; {} is the last release that was seen to.",
-            known.runtime_name(),
+            outside::public_name(known.runtime_name()),
             known.last_version
         )
     })
@@ -417,5 +419,23 @@ fn instead(id: &RuntimeId, expected: &str, actual: &[Actual], mismatch: &Mismatc
         None => {
             format!("For the model below, {name} {version} should give {expected}; instead it {}.", words(&first.did))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::REFERENCE_VERSION;
+
+    #[test]
+    fn the_first_bad_release_is_said_once_and_with_the_public_name() {
+        let ledger = Ledger::load().unwrap();
+        let of = |runtime: &str| ledger.known().find(|known| known.variant.runtime_name() == runtime).unwrap().variant;
+        let reference = since(of("onnx-reference"), &ledger);
+        let said = format!("**First bad release:** onnx.reference {REFERENCE_VERSION}; no older one was tried.");
+        assert_eq!(reference, said);
+        let tract =
+            Variant { first_version: "0.23.4".to_owned(), last_version: "0.23.9".to_owned(), ..of("tract").clone() };
+        assert!(since(&tract, &ledger).contains("from 0.22.1 on; 0.23.9 has it too"), "{}", since(&tract, &ledger));
     }
 }

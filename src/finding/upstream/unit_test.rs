@@ -65,7 +65,10 @@ impl Reproducer<'_> {
         match form {
             Form::Cpp => self.in_cpp(),
             Form::Rust { template, types } => {
-                let place = format!("`cargo test --release` runs it here.{}", self.suite_line(&first.name));
+                let place = format!(
+                    "It reads `model.onnx` beside it, and `cargo test --release` runs it here.{}",
+                    self.suite_line(&first.name)
+                );
                 let graph = self.model().model.decode().ok()?.graph?;
                 let more = context! {
                     setup => first.configuration.as_str(), output_name => graph.output.get(self.output)?.name.as_deref(),
