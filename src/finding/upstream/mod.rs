@@ -358,22 +358,21 @@ fn notes(job: &Job) -> Vec<&'static str> {
     notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
-/// The first release with an issue, of those that were tried.
+/// The first release with an issue, and the releases that were searched for it: those that the ledger names.
 fn since(known: &Variant, ledger: &Ledger) -> String {
     let of_runtime =
         ledger.known().map(|other| other.variant).filter(|other| other.runtime_name() == known.runtime_name());
-    let oldest = of_runtime.map(|other| &other.first_version).min_by_key(|version| by_number(version));
-    let oldest = oldest.unwrap_or(&known.first_version);
+    let mut releases: Vec<&str> =
+        of_runtime.chain([known]).flat_map(|other| [&*other.first_version, &*other.last_version]).collect();
+    releases.sort_by_key(|version| by_number(version));
+    releases.dedup();
     let (name, first, last) = (outside::public_name(known.runtime_name()), &known.first_version, &known.last_version);
-    if first == oldest && first == last {
-        format!("**First bad release:** {name} {first}; no older one was tried.")
-    } else if first == oldest {
-        format!("**First bad release:** {name} {first}, the oldest that was tried, has it already; {last} has it too.")
-    } else if first == last {
-        format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on.")
-    } else {
-        format!("**First bad release:** {name} {first}, of those that were tried, from {oldest} on; {last} has it too.")
+    if releases.len() == 1 {
+        return format!("**First bad release:** {name} {first}; no other was tried.");
     }
+    let until = if first == last { String::new() } else { format!("; {last} has it too") };
+    let of = if releases[0] == first { "the oldest that was tried" } else { "of those that were tried" };
+    format!("**First bad release:** {name} {first}, {of} ({}){until}.", releases.join(", "))
 }
 
 /// The stage of optimization from which on an issue shows, and the passes without which it does not show, if they are known.
@@ -428,14 +427,30 @@ mod tests {
     use crate::runtime::REFERENCE_VERSION;
 
     #[test]
-    fn the_first_bad_release_is_said_once_and_with_the_public_name() {
+    fn the_releases_that_were_searched_are_named() {
         let ledger = Ledger::load().unwrap();
         let of = |runtime: &str| ledger.known().find(|known| known.variant.runtime_name() == runtime).unwrap().variant;
         let reference = since(of("onnx-reference"), &ledger);
-        let said = format!("**First bad release:** onnx.reference {REFERENCE_VERSION}; no older one was tried.");
+        let said = format!("**First bad release:** onnx.reference {REFERENCE_VERSION}; no other was tried.");
         assert_eq!(reference, said);
-        let tract =
-            Variant { first_version: "0.23.4".to_owned(), last_version: "0.23.9".to_owned(), ..of("tract").clone() };
-        assert!(since(&tract, &ledger).contains("from 0.22.1 on; 0.23.9 has it too"), "{}", since(&tract, &ledger));
+        let of_tract = |first: &str, last: &str| {
+            let versions =
+                Variant { first_version: first.to_owned(), last_version: last.to_owned(), ..of("tract").clone() };
+            since(&versions, &ledger)
+        };
+        let said = [
+            (
+                of_tract("0.23.4", "0.23.9"),
+                "0.23.4, of those that were tried (0.22.1, 0.23.4, 0.23.9); 0.23.9 has it too.",
+            ),
+            (
+                of_tract("0.22.1", "0.23.9"),
+                "0.22.1, the oldest that was tried (0.22.1, 0.23.4, 0.23.9); 0.23.9 has it too.",
+            ),
+            (of_tract("0.23.9", "0.23.9"), "0.23.9, of those that were tried (0.22.1, 0.23.4, 0.23.9)."),
+        ];
+        for (given, wanted) in said {
+            assert_eq!(given, format!("**First bad release:** tract {wanted}"));
+        }
     }
 }
