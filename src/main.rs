@@ -9,13 +9,13 @@ use libmimalloc_sys::{mi_option_set_default, mi_option_t};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The number that `mimalloc.h` gives to the option `mi_option_purge_delay`: how long free memory is kept before it is
+/// The number that `mimalloc.h` gives to the option `mi_option_purge_delay`: how long free memory is held before it is
 /// returned to the system, in milliseconds.
 const PURGE_DELAY: mi_option_t = 15;
 
 fn main() -> ExitCode {
-    // The next batch takes the memory that a batch frees, so it is kept for some time unless `MIMALLOC_PURGE_DELAY` says
-    // otherwise. If it were kept for good, a campaign would hold the most that it ever needed of each kind: more every hour.
+    // The next batch takes the memory that a batch frees, so it stays for some time unless `MIMALLOC_PURGE_DELAY` says
+    // otherwise. If it stayed for good, a campaign would hold the most that it ever needed of each kind: more every hour.
     // SAFETY: the process has only one thread so far.
     unsafe { mi_option_set_default(PURGE_DELAY, 10_000) };
     // SAFETY: as above.

@@ -26,7 +26,7 @@ pub struct Coverage {
     /// The patterns and declarations. Each graph has at least one.
     #[serde(with = "Pairs")]
     graphs: BTreeMap<Part, Reached>,
-    /// There are a thousand edges, so only their counts are kept.
+    /// There are a thousand edges, so only their counts are recorded.
     #[serde(with = "Pairs")]
     edges: BTreeMap<Part, CellCounts>,
 }

@@ -184,7 +184,7 @@ pub fn run(
             let has_ended = block.len() < wanted.len();
             let generated = Instant::now();
             let Some(examinations) = examine_together(&block, &mut runtimes, &ids, &mut scheduler) else {
-                // The block is lost, but the cases that were reduced before the stop are kept.
+                // The block is lost, but the cases that were reduced before the stop count.
                 for reduced in scheduler.take_reduced() {
                     local.add_reduced(reduced, &ids, options.known);
                 }

@@ -3,7 +3,7 @@
 //!
 //! The first such case is executed alone in a new process, with its full time. If it ends the process in the same way again,
 //! it is reduced at once. A graph is reduced to one of its nodes if this node alone ends the process. The features of the
-//! reduced case are kept, and whether it breaks a rule. From then on, a case of the same operator is similar if it has these
+//! reduced case are recorded, and whether it breaks a rule. From then on, a case of the same operator is similar if it has these
 //! features, and breaks a rule if the reduced case does. A graph with such a node is similar too. Similar cases are executed
 //! with a short limit, as long as they take little of the time. The rest is left out, and counted as left out. A runtime is
 //! left out altogether if half of its jobs end its process.

@@ -26,7 +26,7 @@ pub struct Scheduler<'a> {
     guess: Guess<'a>,
     /// Defects whose wrong answers need no confirmation.
     known: &'a [Trigger],
-    /// Batches that fail although each of their cases is right alone. Each batch is kept as one case.
+    /// Batches that fail although each of their cases is right alone. Each batch is recorded as one case.
     found: Vec<Generated>,
     /// The time for reducing such batches.
     reducing: Budget,
@@ -98,7 +98,7 @@ impl Cases<'_> {
     }
 
     /// Judges an execution by itself. If an output is the expected one, it then shares the memory of its elements with it,
-    /// because answers are kept until all runtimes have given theirs.
+    /// because answers are held until all runtimes have given theirs.
     fn judge(&self, case: usize, execution: &mut Execution) -> Judgement {
         let expectation = &self.members[case].generated.expectation;
         if let (Outcome::Answer(outputs), Some(expected)) = (&mut execution.outcome, expectation.outputs()) {

@@ -76,7 +76,7 @@ const MOST_ENTRIES: usize = 4;
 const OTHERS: [&Operator; 5] = [&SHAPE, &FLATTEN, &RESHAPE, &SIZE, &IDENTITY];
 
 /// The graph with each other operator of `OTHERS` in the place of a node and its twins. The operator takes the first input of that
-/// node, and -1 as a target shape. Only graphs are kept whose expectation is of the same kind, with the same rule.
+/// node, and -1 as a target shape. Only graphs stay whose expectation is of the same kind, with the same rule.
 pub fn with_other_operators(case: &Case, node: usize) -> Vec<Case> {
     let demand = |case: &Case| {
         let expectation = case.expectation(&case.tensors());

@@ -32,7 +32,7 @@ impl Operand {
     }
 
     /// Gives a parameter other elements. An int32 parameter stays int32 if they fit; otherwise the type becomes int64. A rank other
-    /// than 1 is kept if the number of elements allows it.
+    /// than 1 stays if the number of elements allows it.
     pub(super) fn set_numbers(&mut self, numbers: &[i64]) {
         let plain = Operand::vector(numbers);
         let dims = match (self.dims.len(), plain.dims[0]) {

@@ -48,7 +48,7 @@ pub fn bisect<T: Clone + PartialEq, E>(
     Ok(Bisection::Changed(ReleaseChange { before: named(low, before), after: named(high, after) }))
 }
 
-/// The first and the last release that show a fault, around one that shows it, given by its place. If the fault went and came again,
+/// The first and the last release that show a fault, around one that shows it, given by its place. If the fault was gone in between,
 /// they are the ends of one of its ranges.
 ///
 /// # Errors

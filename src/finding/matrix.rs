@@ -446,7 +446,7 @@ impl MatrixEntry {
             self.sample = Some(case.clone());
         }
         self.wrong.extend(wrong.iter().filter_map(|wrong| WrongCell::new(wrong, places)));
-        // Of equal mismatches, the one with the shortest case comes first and is kept.
+        // Of equal mismatches, the one with the shortest case comes first and stays.
         self.wrong.sort_by_key(|wrong| {
             (wrong.severity, wrong.row, wrong.what.clone(), wrong.known.clone(), wrong.case.len())
         });

@@ -172,7 +172,7 @@ fn a_campaign_stops_if_the_sorting_beside_it_panics() {
         });
     }));
     assert!(outcome.is_err());
-    assert_eq!(ended.into_inner(), 1, "the work came to its own end");
+    assert_eq!(ended.into_inner(), 1, "the work ended by itself");
 }
 
 /// A run with five faults, and their findings as known issues.

@@ -62,7 +62,7 @@ struct Notes {
     time: Duration,
     /// The longest time that a group took.
     longest: Duration,
-    /// Where minimized cases are kept for a resumed campaign.
+    /// Where minimized cases are recorded for a resumed campaign.
     record: Option<Record>,
 }
 

@@ -1,7 +1,7 @@
 //! The messages of the ONNX protobuf format that this project reads and writes.
 //!
 //! The messages have proto2 presence, as in ONNX's own schema: a field that was set to 0 is written, so that `end = 0` is not
-//! read as "no end". Messages that this project does not look into are kept as bytes, so that a model is written as it was read.
+//! read as "no end". Messages that this project does not look into stay bytes, so that a model is written as it was read.
 
 use bytes::Bytes;
 use prost::{Message, Oneof};

@@ -121,7 +121,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const TRIES: u32 = 3;
 /// The byte that a process writes to standard error, among its text, when there are answers.
 pub(super) const NOTICE: u8 = 0;
-/// How many bytes of a process's standard error are kept: the last ones.
+/// How many bytes of a process's standard error are stored: the last ones.
 const WORDS: usize = 2000;
 
 /// The protocol between this program and a process.

@@ -42,7 +42,7 @@ const OUTPUT: &str = "output";
 const BEGINNING: usize = size_of::<u64>();
 /// The size that the files keep from batch to batch, in bytes.
 const USUAL: usize = 1 << 22;
-/// How many characters are kept of the text that a runtime writes to standard output.
+/// How many characters are stored of the text that a runtime writes to standard output.
 const WORDS: usize = 10_000;
 /// How many bytes of a batch are written at a time: so few that they are still in the cache when they are copied.
 const PIECE: usize = 1 << 16;
