@@ -22,7 +22,7 @@ use serde::Serialize;
 pub use self::overview::{OVERVIEW, overview, priority};
 use self::quote::{Quote, quotes};
 use self::reproducer::{Reproducer, VARIANT, Written, acceptable_file};
-use self::seen::{Sightings, at_widest_opset};
+use self::seen::{FaultyConfiguration, Sightings, at_widest_opset};
 use self::template::render;
 use self::unit_test::UnitTest;
 use super::{Cause, Known, Ledger, Probe, Variant, is_first_stage};
@@ -155,6 +155,7 @@ impl Report {
             if wrong.is_empty() || needs_all { all.clone() } else { wrong.iter().map(|row| row.id.clone()).collect() };
         let variant_job = variant.as_ref().map(|variant| model::job(variant, &variant.tensors()));
         let title = words::title(subject.operator(), &subject.wrong_words(id));
+        let given = wrong.first().map(FaultyConfiguration::outputs).unwrap_or_default();
         let reproducer = Reproducer {
             name,
             title: &title,
@@ -163,6 +164,7 @@ impl Report {
             generated: &generated,
             variant: variant.as_ref(),
             output: wrong.first().map_or(0, |row| row.output(&generated.expectation)),
+            given: &given,
             is_unwritten: known.as_ref().is_some_and(|(_, variant)| variant.is_unwritten),
         };
         let (unit_test, reproducer) = (reproducer.unit_test(), reproducer.write());

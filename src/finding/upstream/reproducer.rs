@@ -37,6 +37,8 @@ pub(super) struct Reproducer<'a> {
     pub variant: Option<&'a Case>,
     /// The place of the output that is checked.
     pub output: usize,
+    /// The outputs that the runtime gives; none if it gives no answer.
+    pub given: &'a [Tensor],
     /// Whether the runtime answers with memory that was never written, see [`Variant`](crate::finding::Variant). It may as well end
     /// its process.
     pub is_unwritten: bool,
@@ -387,6 +389,7 @@ mod tests {
             generated: &generated,
             variant: None,
             output: 0,
+            given: &[],
             is_unwritten: false,
         };
         let program = reproducer.write().unwrap().files.remove(0).1;
@@ -410,6 +413,7 @@ mod tests {
                 generated,
                 variant,
                 output: 0,
+                given: &[],
                 is_unwritten,
             }
             .write()

@@ -31,6 +31,14 @@ pub(super) struct FaultyConfiguration {
 }
 
 impl FaultyConfiguration {
+    /// The outputs that it gives; none if it gives no answer.
+    pub fn outputs(&self) -> Vec<Tensor> {
+        match &self.execution.outcome {
+            Outcome::Answer(outputs) => outputs.iter().map(|output| output.tensor.clone()).collect(),
+            _ => vec![],
+        }
+    }
+
     /// The place of the first output that is not as expected; 0 if there is none.
     pub fn output(&self, expectation: &Expectation) -> usize {
         if let Some(place) = self.undeclared {
