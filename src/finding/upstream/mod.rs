@@ -200,7 +200,7 @@ impl Report {
             what => instead(id, &expected, &actual, mismatch),
             cause => known.as_ref().map(|(cause, _)| cause.explanation.clone()),
             fixed => known.as_ref().and_then(|(_, variant)| fixed(variant)),
-            also => Value::from(Serde(&also)),
+            also => Value::from(Serde(&AlsoRow::of(&also))),
             model_text => text.as_ref().ok(),
             inexpressible => text.as_ref().err().map(ToString::to_string),
             notes => notes(&job),
@@ -293,15 +293,47 @@ fn demanded(expectation: &Expectation) -> Option<&[Tensor]> {
     }
 }
 
+/// Other models of the same operators that show the same cause in the same way: a row of a table.
+#[derive(Debug, Serialize)]
+struct AlsoRow {
+    folders: String,
+    operators: String,
+    opsets: String,
+    does: String,
+}
+
+impl AlsoRow {
+    fn of(also: &[Also]) -> Vec<AlsoRow> {
+        let mut groups: Vec<Vec<&Also>> = vec![];
+        for each in also {
+            match groups.iter_mut().find(|own| own[0].operators == each.operators && own[0].does == each.does) {
+                Some(own) => own.push(each),
+                None => groups.push(vec![each]),
+            }
+        }
+        let row = |own: Vec<&Also>| {
+            let mut opsets: Vec<u8> = own.iter().map(|each| each.opset).collect();
+            opsets.sort_unstable();
+            opsets.dedup();
+            AlsoRow {
+                folders: own.iter().map(|each| format!("`{}`", each.folder)).collect::<Vec<_>>().join(", "),
+                operators: own[0].operators.clone(),
+                opsets: opsets.iter().map(u8::to_string).collect::<Vec<_>>().join(", "),
+                does: own[0].does.clone(),
+            }
+        };
+        groups.into_iter().map(row).collect()
+    }
+}
+
 /// Another model that shows the same cause.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 struct Also {
     /// The folder of the model in that of the report.
     folder: String,
     operators: String,
     opset: u8,
     does: String,
-    #[serde(skip)]
     case: Case,
 }
 
