@@ -27,17 +27,29 @@ pub(super) struct Package {
 
 const ONNXRUNTIME: Package = Package {
     name: "onnxruntime",
-    program: concat!(include_str!("templates/onnxruntime.py"), include_str!("templates/case.py")),
+    program: concat!(
+        include_str!("templates/onnxruntime.py"),
+        include_str!("templates/apart.py"),
+        include_str!("templates/case.py")
+    ),
     setup: level_name,
 };
 const OPENVINO: Package = Package {
     name: "openvino",
-    program: concat!(include_str!("templates/openvino.py"), include_str!("templates/case.py")),
+    program: concat!(
+        include_str!("templates/openvino.py"),
+        include_str!("templates/apart.py"),
+        include_str!("templates/case.py")
+    ),
     setup: |_| "CPU".to_owned(),
 };
 const ONNX: Package = Package {
     name: "onnx",
-    program: concat!(include_str!("templates/reference.py"), include_str!("templates/case.py")),
+    program: concat!(
+        include_str!("templates/reference.py"),
+        include_str!("templates/apart.py"),
+        include_str!("templates/case.py")
+    ),
     setup: |_| "ReferenceEvaluator".to_owned(),
 };
 

@@ -3,9 +3,10 @@
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 10] = [
     ("issue.md", include_str!("templates/issue.md")),
     ("rewrite.py", include_str!("templates/rewrite.py")),
+    ("apart.py", include_str!("templates/apart.py")),
     ("Cargo.toml", include_str!("templates/Cargo.toml")),
     ("op_test.cc", include_str!("templates/op_test.cc")),
     ("graph_test.cc", include_str!("templates/graph_test.cc")),

@@ -94,18 +94,5 @@ def main():
     return 0
 
 
-def apart():
-    """Runs this script once more, in a process whose end is not the end of this one; for no longer, since it may take memory all the while."""
-    limit = 5
-    try:
-        child = subprocess.run([sys.executable, __file__, "here"], timeout=limit)
-    except subprocess.TimeoutExpired:
-        print(f"WRONG: {NAME} gives no answer within {limit} s; expected is {CASE['expected']}")
-        return 1
-    if child.returncode not in (0, 1):
-        print(f"WRONG: {NAME} ends its process with status {child.returncode}; expected is {CASE['expected']}")
-    return 0 if child.returncode == 0 else 1
-
-
 if __name__ == "__main__":
-    sys.exit(apart() if CASE["apart"] and sys.argv[1:] != ["here"] else main())
+    sys.exit(apart(NAME, CASE["expected"], 5) if CASE["apart"] and sys.argv[1:] != ["here"] else main())
