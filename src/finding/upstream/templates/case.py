@@ -10,7 +10,7 @@ class Task:
     def __init__(self, folder, names, setup):
         self.label = f"{folder}model.onnx, {setup}"
         self.setup, self.output, self.model = setup, CASE["output"], HERE / folder / "model.onnx"
-        feeds = lambda data: {name: load(f"{folder}{data}/input_{place}.pb") for place, name in enumerate(names)}
+        feeds = lambda data: fed({name: load(f"{folder}{data}/input_{place}.pb") for place, name in enumerate(names)})
         self.before, self.feeds = [feeds(data) for data in CASE["before"]], feeds("test_data_set_0")
 
 
@@ -45,9 +45,10 @@ def outcome(task):
     """The output, or the error that is raised, and the declared shape if it is asked for."""
     try:
         output, declared = run(task)
-        return output, declared() if CASE["check"] == "declared" else None
+        declared = declared() if CASE["check"] == "declared" else None
     except Exception as error:
         return error, None
+    return read(output), declared
 
 
 def show(result, declared):
@@ -58,7 +59,8 @@ def show(result, declared):
     if data_type > onnx.TensorProto.UINT64:
         return f"{said} {onnx.TensorProto.DataType.Name(data_type)} of shape {shape}: {elements!r}"
     # A list of no elements has as many lists in it as its dims say, which may be more than fit in memory.
-    return f"{said} {array(result).dtype} of shape {shape}: {array(result).tolist() if elements else []}"
+    element_type = onnx.helper.tensor_dtype_to_np_dtype(data_type)
+    return f"{said} {element_type} of shape {shape}: {array(result).tolist() if elements else []}"
 
 
 def same(one, other):

@@ -33,25 +33,27 @@ def run(task):
 
 
 def execute(session, feeds):
-    if not CASE["foreign"]:
-        outputs = session.run(None, {name: array(tensor) for name, tensor in feeds.items()})
-        return [of_array(output) for output in outputs]
-    # numpy lacks a type, so the bytes are copied.
-    outputs = session.run_with_ort_values(None, {name: native(tensor) for name, tensor in feeds.items()})
-    return [of_native(output) for output in outputs]
+    in_numpy = any(isinstance(value, numpy.ndarray) for value in feeds.values())
+    return session.run(None, feeds) if in_numpy else session.run_with_ort_values(None, feeds)
+
+
+def fed(tensors):
+    """The tensors as onnxruntime takes them: as `OrtValue`, since numpy lacks types and large dims; with strings as arrays."""
+    has_text = any(data_type == onnx.TensorProto.STRING for data_type, *_ in tensors.values())
+    return {name: array(tensor) if has_text else native(tensor) for name, tensor in tensors.items()}
 
 
 def native(tensor):
     data_type, shape, elements = tensor
-    if data_type == onnx.TensorProto.STRING:
-        return onnxruntime.OrtValue.ortvalue_from_numpy(array(tensor))
     value = onnxruntime.OrtValue.ortvalue_from_shape_and_type(shape, data_type)
     ctypes.memmove(value.data_ptr(), elements, len(elements))
     return value
 
 
-def of_native(value):
-    if value.element_type() == onnx.TensorProto.STRING:
-        return of_array(value.numpy())
-    size = value.tensor_size_in_bytes()
-    return value.element_type(), list(value.shape()), ctypes.string_at(value.data_ptr(), size) if size else b""
+def read(output):
+    if isinstance(output, numpy.ndarray):
+        return of_array(output)
+    if output.element_type() == onnx.TensorProto.STRING:
+        return of_array(output.numpy())
+    size = output.tensor_size_in_bytes()
+    return output.element_type(), list(output.shape()), ctypes.string_at(output.data_ptr(), size) if size else b""

@@ -18,5 +18,13 @@ SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "EXEC
 def run(task):
     """An output of a model, and the shape that was declared of it when the model was loaded."""
     compiled = openvino.Core().compile_model(task.model, "CPU", SETTINGS)
-    output = compiled({name: array(tensor) for name, tensor in task.feeds.items()})[task.output]
-    return of_array(output), lambda: declared_in(onnx.load(task.model), task.output)
+    output = compiled(task.feeds)[task.output]
+    return output, lambda: declared_in(onnx.load(task.model), task.output)
+
+
+def fed(tensors):
+    return {name: array(tensor) for name, tensor in tensors.items()}
+
+
+def read(output):
+    return of_array(output)

@@ -17,5 +17,13 @@ def run(task):
     """An output of a model, and the shape that was declared of it when the model was loaded."""
     model = onnx.load(task.model)
     checker.check_model(model)
-    outputs = ReferenceEvaluator(model).run(None, {name: array(tensor) for name, tensor in task.feeds.items()})
-    return of_array(outputs[task.output]), lambda: declared_in(model, task.output)
+    outputs = ReferenceEvaluator(model).run(None, task.feeds)
+    return outputs[task.output], lambda: declared_in(model, task.output)
+
+
+def fed(tensors):
+    return {name: array(tensor) for name, tensor in tensors.items()}
+
+
+def read(output):
+    return of_array(output)
