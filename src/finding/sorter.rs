@@ -51,6 +51,11 @@ impl Sorter {
         sorted
     }
 
+    /// Whether a mismatch is explained without minimizing its case.
+    pub fn explains(&self, mismatch: &Mismatch, features: &Features) -> bool {
+        self.explaining(mismatch, features).is_some()
+    }
+
     /// The place of the known defect whose trigger explains a mismatch.
     pub(super) fn explaining(&self, mismatch: &Mismatch, features: &Features) -> Option<usize> {
         let seen = self.seen.iter().find(|(trigger, _)| trigger.explains(mismatch, features)).map(|(_, place)| *place);

@@ -5,6 +5,7 @@
 mod choice;
 mod guidance;
 mod input;
+mod sampling;
 mod settings;
 
 use std::cell::{Cell, RefCell};
@@ -28,9 +29,10 @@ use crate::finding::{Finding, Ledger, Probe, Report, Signature, Sorted, Sorter};
 use crate::model::Job;
 use crate::operator::{Expectation, OPERATORS};
 use crate::runtime::{self, Execution, Row, Runtime, RuntimeId};
-use crate::verdict::{Discrepancy, Judgement};
+use crate::verdict::Discrepancy;
 use choice::{Choice, Chosen};
 use guidance::{Observation, Reactions};
+use sampling::Sampling;
 
 /// A running fuzz target.
 struct Fuzzer {
@@ -43,6 +45,7 @@ struct Fuzzer {
     scheduler: Scheduler<'static>,
     probe: Probe,
     sorter: Sorter,
+    sampling: Sampling,
     /// Known defects that end a process or take all of its time. There is no other process for such a case, so it is not run.
     costly: Quarantine,
     /// The findings to look for; `None` for all.
@@ -120,6 +123,7 @@ impl Fuzzer {
             scheduler,
             probe,
             sorter,
+            sampling: Sampling::default(),
             costly,
             wanted,
             log,
@@ -139,7 +143,7 @@ impl Fuzzer {
         let mut examination = self.examine(&generated, &self.choice.of(&generated));
         // Which of several disagreements counts, and what explains it, is decided by all of them.
         let has_room = matches!(generated.expectation, Expectation::Unspecified { .. });
-        if has_room && examination.judgements.iter().any(|judgement| matches!(judgement, Judgement::Wrong(_))) {
+        if has_room && self.faults(&generated, &examination).iter().any(|fault| !self.is_known(&generated, fault)) {
             examination = self.examine(&generated, &Chosen::All);
         }
         let observation = Observation::of(&generated, &examination, &self.ids);
@@ -165,18 +169,29 @@ impl Fuzzer {
         examined.unwrap_or_default().remove(0)
     }
 
+    /// The faults of all runtimes, without those that do not count.
+    fn faults(&self, generated: &Generated, examination: &Examination) -> Vec<Fault> {
+        let all = (0..self.ids.len()).flat_map(|index| examination.faults(generated, &self.ids, index));
+        all.filter(|fault| !(ASSERTING && fault.mismatch.discrepancies.contains(&Discrepancy::Panic))).collect()
+    }
+
+    /// Whether a fault is explained without minimizing its case.
+    fn is_known(&self, generated: &Generated, Fault { mismatch, node }: &Fault) -> bool {
+        self.sorter.explains(mismatch, &Features::of(node.as_ref().unwrap_or(&generated.case)))
+    }
+
     fn new_findings(&mut self, generated: &Generated, examination: &Examination) -> Vec<Finding> {
         let mut found = Vec::new();
-        for index in 0..self.ids.len() {
-            for Fault { mismatch, node } in examination.faults(generated, &self.ids, index) {
-                if ASSERTING && mismatch.discrepancies.contains(&Discrepancy::Panic) {
-                    continue;
-                }
-                let case = node.as_ref().unwrap_or(&generated.case);
-                let features = Features::of(case);
-                if let Sorted::New(finding) = self.sorter.sort(case, &mismatch, &features, &mut self.probe) {
-                    found.push(*finding);
-                }
+        for fault in self.faults(generated, examination) {
+            if self.is_known(generated, &fault) || !self.sampling.takes(&fault.mismatch) {
+                continue;
+            }
+            let Fault { mismatch, node } = fault;
+            let case = node.as_ref().unwrap_or(&generated.case);
+            let sorted = self.sorter.sort(case, &mismatch, &Features::of(case), &mut self.probe);
+            self.sampling.note(&mismatch, matches!(sorted, Sorted::New(_)));
+            if let Sorted::New(finding) = sorted {
+                found.push(*finding);
             }
         }
         found
