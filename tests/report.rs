@@ -475,14 +475,22 @@ mod wheels {
         assert!(with_pass > 2);
     }
 
-    /// A defect that is new in 1.29.0.
+    /// Defects that are new, each with the release before it. Other new defects are in an opset that the release before lacks.
+    const RIGHT_BEFORE: [(&str, &str, &str); 3] = [
+        ("onnxruntime-tile-size-of-nothing", "1.26.0", "gives float32 of shape [0, 1073741825]"),
+        ("onnxruntime-zero-and-inferred", "1.28.0", "gives the error: "),
+        ("onnxruntime-depth-to-space-float16-rounding", "1.31.1", "gives the error: "),
+    ];
+
     #[test]
     #[ignore = "wheels: the packages of onnxruntime and onnx"]
     fn a_program_in_python_ends_with_0_on_a_release_that_is_right() {
-        let older = python(&["onnxruntime==1.28.0", &packages()[1]]);
-        let script = reports().join("onnxruntime-zero-and-inferred/repro.py");
-        let (code, printed) = run_python(&older, &script, None);
-        assert!(code == Some(0) && printed.starts_with("RIGHT: onnxruntime 1.28.0 gives the error: "), "{printed}");
+        for (id, release, says) in RIGHT_BEFORE {
+            let older = python(&[&format!("onnxruntime=={release}"), &packages()[1]]);
+            let (code, printed) = run_python(&older, &reports().join(id).join("repro.py"), None);
+            let is_right = code == Some(0) && printed.starts_with(&format!("RIGHT: onnxruntime {release} {says}"));
+            assert!(is_right, "{id}: {code:?}: {printed}");
+        }
     }
 
     #[test]
