@@ -475,7 +475,7 @@ mod wheels {
         assert!(with_pass > 2);
     }
 
-    /// Defects that are new, each with the release before it. Other new defects are in an opset that the release before lacks.
+    /// Defects that are new, each with the release before it.
     const RIGHT_BEFORE: [(&str, &str, &str); 3] = [
         ("onnxruntime-tile-size-of-nothing", "1.26.0", "gives float32 of shape [0, 1073741825]"),
         ("onnxruntime-zero-and-inferred", "1.28.0", "gives the error: "),
@@ -490,6 +490,21 @@ mod wheels {
             let (code, printed) = run_python(&older, &reports().join(id).join("repro.py"), None);
             let is_right = code == Some(0) && printed.starts_with(&format!("RIGHT: onnxruntime {release} {says}"));
             assert!(is_right, "{id}: {code:?}: {printed}");
+        }
+    }
+
+    #[test]
+    #[ignore = "wheels: the packages of onnxruntime and onnx"]
+    fn a_program_in_python_says_that_a_model_is_too_new_for_a_release() {
+        // The second one may end the process, so it runs apart.
+        for (id, release) in
+            [("onnxruntime-space-to-depth-rank", "1.31.1"), ("onnxruntime-slice-of-negative-dim", "1.24.4")]
+        {
+            let older = python(&[&format!("onnxruntime=={release}"), &packages()[1]]);
+            let (code, printed) = run_python(&older, &reports().join(id).join("repro.py"), None);
+            let says = printed.starts_with("NOT RUN: model.onnx, ")
+                && printed.contains(&format!("too new for onnxruntime {release}\n"));
+            assert!(code == Some(125) && says, "{id}: {code:?}: {printed}");
         }
     }
 

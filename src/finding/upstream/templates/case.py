@@ -83,6 +83,9 @@ def main():
     expected, first = CASE["expected"], None
     for task in tasks:
         result, declared = outcome(task)
+        if isinstance(result, Exception) and any(words in str(result) for words in TOO_NEW):
+            print(f"NOT RUN: {task.label}: the opset of the model, or its IR version, is too new for {NAME}")
+            return 125  # `git bisect run` skips it.
         if CASE["check"] == "same":
             first = first or (task, result)
             if not same(first[1], result):

@@ -11,6 +11,7 @@ import openvino
 from onnx import numpy_helper
 
 NAME = f"OpenVINO {openvino.__version__}"
+TOO_NEW = ()
 # As in onnx-crosscheck: how many threads there are decides which of its code runs.
 SETTINGS = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1, "EXECUTION_MODE_HINT": "ACCURACY"}
 
