@@ -476,10 +476,9 @@ mod wheels {
     }
 
     /// Defects that are new, each with the release before it.
-    const RIGHT_BEFORE: [(&str, &str, &str); 3] = [
+    const RIGHT_BEFORE: [(&str, &str, &str); 2] = [
         ("onnxruntime-tile-size-of-nothing", "1.26.0", "gives float32 of shape [0, 1073741825]"),
         ("onnxruntime-zero-and-inferred", "1.28.0", "gives the error: "),
-        ("onnxruntime-depth-to-space-float16-rounding", "1.31.1", "gives the error: "),
     ];
 
     #[test]
