@@ -263,8 +263,6 @@ class SessionOptions:
 class OrtValue:
     def __init__(self, array):
         self.array = numpy.ascontiguousarray(array)
-    def ortvalue_from_numpy(array):
-        return OrtValue(array)
     def ortvalue_from_shape_and_type(shape, element_type):
         return OrtValue(numpy.zeros(shape, helper.tensor_dtype_to_np_dtype(element_type)))
     def data_ptr(self):
