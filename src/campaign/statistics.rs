@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -206,15 +207,15 @@ impl RuntimeStatistics {
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The shortest case that shows it.
-    pub case: Case,
+    pub case: Arc<Case>,
     /// The text of that case.
-    text: String,
+    text: Arc<str>,
     pub count: u64,
 }
 
 impl Group {
     pub fn new(case: Case, count: u64) -> Group {
-        Group { text: case.to_string(), case, count }
+        Group { text: case.to_string().into(), case: Arc::new(case), count }
     }
 
     /// The text of its case.
@@ -223,17 +224,20 @@ impl Group {
     }
 }
 
-/// Groups of mismatches, by the mismatch and the features of its case.
-pub type Groups = BTreeMap<(Mismatch, Features), Group>;
+/// Groups of mismatches, by the mismatch and the features of its case. A long campaign has a hundred thousand of them, so copies share
+/// their parts.
+pub type Groups = BTreeMap<Arc<(Mismatch, Features)>, Group>;
 
 /// Writes groups as a list, without the features, which follow from the case.
 fn write_groups<S: Serializer>(groups: &Groups, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(groups.iter().map(|((mismatch, _), group)| (mismatch, &group.case, group.count)))
+    to.collect_seq(groups.iter().map(|(key, group)| (&key.0, &*group.case, group.count)))
 }
 
 fn read_groups<'de, D: Deserializer<'de>>(from: D) -> Result<Groups, D::Error> {
     let groups = Vec::<(Mismatch, Case, u64)>::deserialize(from)?.into_iter();
-    Ok(groups.map(|(mismatch, case, count)| ((mismatch, Features::of(&case)), Group::new(case, count))).collect())
+    Ok(groups
+        .map(|(mismatch, case, count)| (Arc::new((mismatch, Features::of(&case))), Group::new(case, count)))
+        .collect())
 }
 
 impl Statistics {
@@ -332,7 +336,7 @@ impl Statistics {
                         } else {
                             let features = features(&fault).into_owned();
                             let case = fault.node.unwrap_or_else(|| generated.case.clone());
-                            add_group(&mut self.groups, (fault.mismatch, features), Group::new(case, 1));
+                            add_group(&mut self.groups, Arc::new((fault.mismatch, features)), Group::new(case, 1));
                         }
                     }
                 }
@@ -348,7 +352,11 @@ impl Statistics {
         let Judgement::Wrong(found) = judge_one(&generated.expectation, &execution) else { return };
         for mismatch in mismatches(&generated, &ids[place], &execution, &found) {
             if !known.iter().any(|defect| defect.explains(&mismatch, &features)) {
-                add_group(&mut self.groups, (mismatch, features.clone()), Group::new(generated.case.clone(), 1));
+                add_group(
+                    &mut self.groups,
+                    Arc::new((mismatch, features.clone())),
+                    Group::new(generated.case.clone(), 1),
+                );
             }
         }
     }
@@ -366,7 +374,7 @@ impl Statistics {
             let features = Features::of(&case);
             match known.iter().position(|defect| defect.explains(&mismatch, &features)) {
                 Some(place) => *self.explained.entry(place).or_default() += 1,
-                None => add_group(&mut self.groups, (mismatch, features), Group::new(case, 1)),
+                None => add_group(&mut self.groups, Arc::new((mismatch, features)), Group::new(case, 1)),
             }
         }
     }
@@ -418,7 +426,7 @@ fn add_counts<K: Ord>(mine: &mut BTreeMap<K, u64>, theirs: BTreeMap<K, u64>) {
 
 /// Adds mismatches to their group. The case of the group is the shortest, or the first in the alphabet of the shortest ones,
 /// so the order of the cases does not matter.
-fn add_group(groups: &mut Groups, key: (Mismatch, Features), new: Group) {
+fn add_group(groups: &mut Groups, key: Arc<(Mismatch, Features)>, new: Group) {
     match groups.entry(key) {
         Entry::Vacant(vacant) => {
             vacant.insert(new);

@@ -64,7 +64,7 @@ fn what_is_by_design_is_counted_apart_and_the_values_behind_it_are_judged() {
     let short = run_with(&[planted::short_shape, native_shape], true);
     let (meant, wrong) = counts(&short);
     assert!(meant + wrong == all && wrong > 30, "{meant} {wrong} {all}");
-    let mismatches: Vec<&[Discrepancy]> = short.groups.keys().map(|(own, _)| &own.discrepancies[..]).collect();
+    let mismatches: Vec<&[Discrepancy]> = short.groups.keys().map(|key| &key.0.discrepancies[..]).collect();
     assert!(mismatches.iter().all(|own| *own == [Discrepancy::WrongDims]), "{mismatches:?}");
     assert_eq!(short.explained[&0], all, "each of them is handed over so, wrong or not");
 }
@@ -142,8 +142,8 @@ fn known_trigger() -> Vec<Trigger> {
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let options = Options { batch: 1, ..options(&source, Some(2000), 2) };
     let statistics = run(&options, None, &open, &Stop::default(), &|_| {}).unwrap();
-    let groups = statistics.groups.into_keys().min_by_key(|(_, features)| features.weight());
-    groups.map(|(mismatch, features)| Trigger::new(mismatch, features)).into_iter().collect()
+    let simplest = statistics.groups.into_keys().min_by_key(|key| key.1.weight());
+    simplest.map(|key| Trigger::new(key.0.clone(), key.1.clone())).into_iter().collect()
 }
 
 /// The statistics without those that depend on the time.
@@ -213,7 +213,7 @@ fn found(open: Opener) -> Vec<(Mismatch, Case)> {
     let source = Stream::new(Generator::of_the_heart(), 7, vec![]);
     let statistics = run(&options(&source, Some(9000), 2), None, open, &Stop::default(), &|_| {}).unwrap();
     assert_eq!(statistics.runtimes[1].wrong, 0, "each case is right alone");
-    statistics.groups.into_iter().map(|((mismatch, _), group)| (mismatch, group.case)).collect()
+    statistics.groups.into_iter().map(|(key, group)| (key.0.clone(), (*group.case).clone())).collect()
 }
 
 fn found_on_whole_models(fault: Fault) -> Vec<(Mismatch, Case)> {
@@ -567,7 +567,7 @@ fn what_goes_wrong_when_a_graph_is_loaded_again_is_found() {
     let statistics = run(&options(&source, Some(3000), 1), None, &open, &Stop::default(), &|_| {}).unwrap();
     let count: u64 = statistics.groups.values().map(|group| group.count).sum();
     assert!(count > 40, "not only where a case is confirmed alone: {count}");
-    for (mismatch, _) in statistics.groups.keys() {
+    for (mismatch, _) in statistics.groups.keys().map(|key| &**key) {
         assert!(mismatch.operator == GRAPH && mismatch.discrepancies[0] == Discrepancy::WrongRank, "{mismatch}");
     }
 }

@@ -151,9 +151,9 @@ impl<'a> Triage<'a> {
             return;
         }
         let notes = lock(&self.notes);
-        let open = groups.iter().filter(|((mismatch, _), group)| !notes.has(mismatch, group));
+        let open = groups.iter().filter(|(key, group)| !notes.has(&key.0, group));
         let (mut costly, other): (Vec<&Mismatch>, Vec<&Mismatch>) =
-            open.map(|((mismatch, _), _)| mismatch).partition(|mismatch| mismatch.is_costly());
+            open.map(|(key, _)| &key.0).partition(|mismatch| mismatch.is_costly());
         // Minimizing one of these cases explains the others.
         costly.dedup();
         drop(notes);
@@ -296,7 +296,8 @@ impl<'a> Triage<'a> {
         may_go_on: &dyn Fn() -> bool,
         count: &dyn Fn(),
     ) -> Result<Triaged, OpenError> {
-        groups.sort_by_cached_key(|(features, group)| (features.weight(), group.text().len(), (*features).clone()));
+        // Groups of the same weight and length stay in the order of their features.
+        groups.sort_by_cached_key(|(features, group)| (features.weight(), group.text().len()));
         let mut sorter = Sorter::default();
         let mut triaged = Triaged::default();
         let findings = &mut triaged.findings;
@@ -310,7 +311,7 @@ impl<'a> Triage<'a> {
             } else {
                 let trigger = Trigger::new(mismatch.clone(), features.clone());
                 let count = group.count + rest.map(|(_, group)| group.count).sum::<u64>();
-                triaged.unsorted.push(Finding::as_drawn(trigger, group.case.clone(), count));
+                triaged.unsorted.push(Finding::as_drawn(trigger, (*group.case).clone(), count));
                 break;
             };
             match belonging {
@@ -425,7 +426,8 @@ impl LazyProbe<'_> {
 /// The groups of each mismatch.
 fn by_mismatch(groups: &Groups) -> Vec<(&Mismatch, Vec<(&Features, &Group)>)> {
     let mut mismatches: BTreeMap<&Mismatch, Vec<(&Features, &Group)>> = BTreeMap::new();
-    for ((mismatch, features), group) in groups {
+    for (key, group) in groups {
+        let (mismatch, features) = &**key;
         mismatches.entry(mismatch).or_default().push((features, group));
     }
     mismatches.into_iter().collect()
